@@ -1,0 +1,227 @@
+"""The words of recompat as types: what is recorded, and what is made of it.
+
+Everything here is frozen and holds plain data, so that a record and a summary are exactly what
+their JSON says (``recompat.record`` and ``recompat.report.json`` read and write it with msgspec).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+__all__ = [
+    "RECORD_SCHEMA",
+    "CaseResult",
+    "Difference",
+    "Environment",
+    "Facts",
+    "Mismatch",
+    "Outcome",
+    "Phase",
+    "Raised",
+    "Record",
+    "Replay",
+    "Run",
+    "TensorMeta",
+    "Trial",
+    "Trouble",
+    "TroubleKind",
+    "Verdict",
+    "Warned",
+]
+
+RECORD_SCHEMA = "recompat/record/1"
+
+
+class Outcome(StrEnum):
+    """How a trial ended."""
+
+    PASS = "pass"
+    RAISES = "raises"
+    DIFFERS = "differs"
+    MOOT = "moot"
+    UNSUPPORTED = "unsupported"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+    NOT_RUN = "not-run"
+
+
+class Verdict(StrEnum):
+    """An outcome held against its expectation."""
+
+    EXPECTED = "expected"
+    REGRESSED = "regressed"
+    FIXED = "fixed"
+    CHANGED = "changed"
+    NEW = "new"
+    FLAKY = "flaky"
+    MISSING = "missing"
+
+
+class Replay(StrEnum):
+    """One pass over all cases by an interpreter of its own.
+
+    ``cold`` is forked from a process that has imported torch alone and gives the verdict. The warm ones have
+    imported ``torch._dynamo`` too; ``warm-copied`` runs copies of the case files in another folder.
+    """
+
+    COLD = "cold"
+    WARM = "warm"
+    WARM_COPIED = "warm-copied"
+
+
+class Phase(StrEnum):
+    """Where an exception left the case: ``backward`` if autograd's engine was running."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+
+
+class TroubleKind(StrEnum):
+    """Why an environment could not be built or trusted: never a finding about torch."""
+
+    NO_RELEASE = "no-release"
+    NO_WHEEL = "no-wheel"
+    NO_INTERPRETER = "no-interpreter"
+    UNREACHABLE = "unreachable"
+    INSTALL_FAILED = "install-failed"
+    DISK_FULL = "disk-full"
+    IMPORT_FAILED = "import-failed"
+    WRONG_VERSION = "wrong-version"
+    PROBE_FAILED = "probe-failed"
+
+
+class TensorMeta(msgspec.Struct, frozen=True):
+    """What a ``CheckpointError`` says of one tensor: ``dtype`` and ``device`` as torch prints them."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """A saved tensor whose recomputed twin has other metadata."""
+
+    position: int
+    saved: TensorMeta
+    recomputed: TensorMeta
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """An exception that left a case. ``type`` is qualified; ``frames`` are the last ones, innermost last."""
+
+    type: str
+    phase: Phase
+    message: str
+    frames: tuple[str, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One compared value, such as ``q.grad``.
+
+    ``max_abs_diff`` is absent where no number can be given (other shapes, strings, NaN against a number);
+    ``note`` then says what differs.
+    """
+
+    name: str
+    equal: bool
+    max_abs_diff: float | None = None
+    note: str | None = None
+
+
+class Warned(msgspec.Struct, frozen=True):
+    """A warning that the case gave and its reference did not."""
+
+    category: str
+    text: str
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One execution of one case in a process of its own.
+
+    ``detail`` is the sentence for outcomes that have no exception and no differences: the APIs that are missing,
+    the signal of a crash, the limit of a timeout, what is broken in the case file. ``seconds`` is wall time.
+    """
+
+    outcome: Outcome
+    seconds: float
+    raised: Raised | None = None
+    differences: tuple[Difference, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    detail: str | None = None
+
+
+class CaseResult(msgspec.Struct, frozen=True):
+    """All trials of one case in one environment; ``sha256`` is that of the case file's bytes as they were run."""
+
+    case: str
+    sha256: str
+    trials: dict[Replay, Trial]
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """A torch release on an interpreter and a platform; ``id`` is typable, as in ``torch2.11.0-cp311-linux_x86_64``.
+
+    ``host_python`` is the interpreter that asked: it differs from ``python`` where that one has no wheel.
+    """
+
+    torch: str
+    python: str
+    platform: str
+    host_python: str
+
+    @property
+    def id(self) -> str:
+        """The name used in selectors, file names, logs and reports."""
+        return f"torch{self.torch}-{self.python}-{self.platform}"
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What was really tested, as the probe saw it.
+
+    ``imported`` is ``torch.__version__``; ``distribution_sha256`` is the digest of the installed distribution's own
+    ``RECORD`` file, which lists a digest for every file of the wheel.
+    """
+
+    imported: str
+    flavour: str
+    source: str
+    distribution_sha256: str
+    python_version: str
+    implementation: str
+    libc: str
+    cpu_capability: str
+    threads: int
+    packages: dict[str, str]
+
+
+class Run(msgspec.Struct, frozen=True):
+    """How a record came about. Times are UTC, ISO 8601; ``seconds`` names steps, such as ``installing``."""
+
+    recompat: str
+    probe_sha256: str
+    options: dict[str, str]
+    started: str
+    finished: str
+    seconds: dict[str, float]
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Why nothing (or nothing more) was run in this environment; ``reason`` is one sentence with its mend."""
+
+    kind: TroubleKind
+    reason: str
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What one environment left. Written atomically to ``reports/records/<environment id>.json``."""
+
+    environment: Environment
+    run: Run
+    facts: Facts | None = None
+    results: tuple[CaseResult, ...] = ()
+    trouble: Trouble | None = None
+    schema: str = RECORD_SCHEMA
