@@ -7,6 +7,7 @@ their JSON says (``recompat.record`` and ``recompat.report.json`` read and write
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final, Literal
 
 import msgspec
 
@@ -31,7 +32,7 @@ __all__ = [
     "Warned",
 ]
 
-RECORD_SCHEMA = "recompat/record/1"
+RECORD_SCHEMA: Final = "recompat/record/1"
 
 
 class Outcome(StrEnum):
@@ -217,11 +218,15 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What one environment left. Written atomically to ``reports/records/<environment id>.json``."""
+    """What one environment left. Written atomically to ``reports/records/<environment id>.json``.
+
+    ``digest`` is the SHA-256 of all the rest, so that a record that was edited by hand is noticed.
+    """
 
     environment: Environment
     run: Run
     facts: Facts | None = None
     results: tuple[CaseResult, ...] = ()
     trouble: Trouble | None = None
-    schema: str = RECORD_SCHEMA
+    schema: Literal["recompat/record/1"] = RECORD_SCHEMA
+    digest: str = ""

@@ -1,0 +1,124 @@
+"""Building the environment of one release with uv, proving what is in it, and dropping it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recompat.model import TroubleKind
+from recompat.record import write_atomically
+from recompat.sources import Source
+from recompat.tools import uv_binary
+from recompat.wheels import EnvironmentTrouble, Wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["Build", "build_environment", "drop_environment", "is_built", "python_of"]
+
+INSTALL_SECONDS = 3600.0
+COMPLETE = "recompat-complete.json"
+NOISE = re.compile(r"Using|Resolved|Prepared|Downloading|Downloaded|Creating|Activate|warning|hint|Request failed")
+
+
+class Build(msgspec.Struct, frozen=True):
+    """What goes into an environment: the wheel, and the packages beside it."""
+
+    release: str
+    wheel: Wheel
+    packages: tuple[str, ...]
+
+
+def python_of(location: Path) -> Path:
+    """The interpreter of the environment at ``location``."""
+    return location / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def is_built(location: Path, build: Build) -> bool:
+    """Whether ``location`` holds exactly this build: it was kept, and its installation ran to the end."""
+    try:
+        return (location / COMPLETE).read_bytes() == msgspec.json.encode(build)
+    except OSError:
+        return False
+
+
+def build_environment(location: Path, build: Build, log: Path) -> None:
+    """Install ``build`` at ``location``, replacing whatever stands there.
+
+    A CUDA build is downloaded into a cache inside the environment, which goes with it: 5 GB that hardly anything else would
+    use. Set ``UV_CACHE_DIR`` to keep what is downloaded.
+
+    Raises:
+        EnvironmentTrouble: with uv's own reason, in a sentence.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    drop_environment(location)
+    _uv(["venv", "--no-project", "--python", build.wheel.executable, str(location)], build, os.environ, log)
+    private = {"UV_CACHE_DIR": str(location / "uv-cache")} if build.wheel.source is Source.DEFAULT else {}
+    install = ["pip", "install", "--python", str(python_of(location)), _requirement(build), *build.packages]
+    _uv(install, build, {**private, **os.environ}, log)
+    write_atomically(location / COMPLETE, msgspec.json.encode(build))
+
+
+def drop_environment(location: Path) -> None:
+    """Remove the environment and its cache, as far as the system lets us."""
+    shutil.rmtree(location, ignore_errors=True)
+
+
+def _requirement(build: Build) -> str:
+    """The default index is resolved by uv itself; a wheel from elsewhere is named by its address, and its digest if known."""
+    offer, source = build.wheel.offer, build.wheel.source
+    if source is Source.DEFAULT:
+        return f"torch=={build.release}"
+    return f"torch @ {offer.url}" + (f"#sha256={offer.sha256}" if offer.sha256 else "")
+
+
+def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log: Path) -> None:
+    command = [uv_binary(), "--color=never", *arguments]
+    with log.open("a", encoding="utf-8") as output:
+        output.write(f"$ uv {' '.join(arguments)}\n")
+        output.flush()
+        start = output.tell()
+        try:
+            done = subprocess.run(
+                command, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=INSTALL_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise EnvironmentTrouble(
+                TroubleKind.INSTALL_FAILED, f"torch {build.release} was not installed within {INSTALL_SECONDS:.0f} s."
+            ) from None
+    if done.returncode:
+        said = log.read_bytes()[start:].decode("utf-8", "replace")
+        raise _why(build, arguments[0], said, log)
+
+
+def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
+    """uv's failure as trouble of a kind, told by the words it uses."""
+    reason = _summary(said)
+    see = f"The log is {log.parent.name}/{log.name}."
+    if os.strerror(errno.ENOSPC).lower() in said.lower():
+        free = "free some space (about 8 GB for a CUDA build, 2 GB for a CPU build) and run it again"
+        return EnvironmentTrouble(TroubleKind.DISK_FULL, f"The disk is full: torch {build.release} was not installed; {free}.")
+    if step == "venv":
+        what = f"torch {build.release} has a wheel for {build.wheel.python}, and no such interpreter is here or can be fetched"
+        return EnvironmentTrouble(TroubleKind.NO_INTERPRETER, f"{what}: {reason} Install one and run it again.")
+    if re.search(r"error sending request|dns error|connect error|Connection refused|Could not connect|timed out", said, re.IGNORECASE):
+        what = f"torch {build.release} was not installed, the index is out of reach: {reason}"
+        return EnvironmentTrouble(TroubleKind.UNREACHABLE, f"{what} Check the network and run it again.")
+    return EnvironmentTrouble(TroubleKind.INSTALL_FAILED, f"torch {build.release} was not installed: {reason} {see}")
+
+
+def _summary(said: str) -> str:
+    """What uv says at the end: its first and its last reason, on one line and without the address of any index."""
+    lines = [re.sub(r"^(error|cause): ", "", line.strip(" \t×╰─▶│├╴")) for line in said.splitlines()]
+    reasons = [line for line in lines if line and not NOISE.match(line)]
+    text = ": ".join(dict.fromkeys([*reasons[:1], *reasons[-1:]]))
+    text = re.sub(r"(?:https?|file)://\S*?([^/\s#]*)(?:#\S*)?(?=[\s`)]|$)", r"\1", text)
+    return (text[:400] or "uv gave no reason").rstrip(".") + "."

@@ -1,0 +1,133 @@
+"""What a package index or a wheel folder offers of torch, read once per run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
+
+from recompat.tools import uv_binary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from packaging.tags import Tag
+
+__all__ = ["Offer", "Unreachable", "default_indexes", "offers_of_folder", "offers_of_index", "reachable", "releases"]
+
+CHECK_SECONDS = 3.0
+LIST_SECONDS = 60.0
+
+
+class Unreachable(Exception):
+    """The index did not answer, or not with a list; the message says which and what it answered."""
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A torch wheel that can be installed; ``url`` may be a ``file:`` one."""
+
+    filename: str
+    url: str
+    sha256: str | None = None
+    yanked: bool = False
+
+    @property
+    def version(self) -> Version:
+        """The version with its local part, as in ``2.13.0+cpu``."""
+        return parse_wheel_filename(self.filename)[1]
+
+    @property
+    def release(self) -> Version:
+        """The column: the version without its local part."""
+        return Version(self.version.public)
+
+    @property
+    def tags(self) -> frozenset[Tag]:
+        """The wheel's compatibility tags."""
+        return parse_wheel_filename(self.filename)[3]
+
+
+def releases(offers: Iterable[Offer]) -> tuple[Version, ...]:
+    """The releases among ``offers``, oldest first; neither pre-releases nor yanked ones."""
+    return tuple(sorted({o.release for o in offers if not (o.yanked or o.version.is_prerelease)}))
+
+
+def default_indexes() -> tuple[str, ...]:
+    """The index URLs that uv is configured to install from, most preferred first, as uv itself says."""
+    command = [uv_binary(), "pip", "compile", "--quiet", "--offline", "--emit-index-url", "-"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    extra = re.findall(r"^--extra-index-url (\S+)", done.stdout, re.MULTILINE)
+    main = re.findall(r"^--index-url (\S+)", done.stdout, re.MULTILINE)
+    return (*extra, *main)
+
+
+def offers_of_folder(folder: Path) -> tuple[Offer, ...]:
+    """The torch wheels in a local folder, which need not exist."""
+    paths = sorted(folder.glob("torch-*.whl")) if folder.is_dir() else []
+    return tuple(Offer(path.name, path.resolve().as_uri()) for path in paths if _is_wheel(path.name))
+
+
+def reachable(url: str, seconds: float = CHECK_SECONDS) -> bool:
+    """Whether an index answers at all, known within ``seconds`` whatever the network does (looking up a name included)."""
+    if Path(url).is_dir():
+        return True
+    answer: list[bool] = []
+    check = threading.Thread(target=_ask, args=(url, seconds, answer.append), daemon=True)
+    check.start()
+    check.join(seconds)
+    return answer == [True]
+
+
+def offers_of_index(url: str) -> tuple[Offer, ...]:
+    """Every torch wheel that the index at ``url`` lists, yanked ones included.
+
+    Raises:
+        Unreachable: it did not answer, answered with an error, or lists no torch.
+    """
+    import httpx2
+    from unearth import PackageFinder
+    from unearth.fetchers.sync import PyPIClient
+
+    def refuse(response: httpx2.Response) -> None:
+        response.raise_for_status()
+
+    # A client of our own: unearth's takes an error page for an index that offers nothing.
+    with PyPIClient(timeout=LIST_SECONDS, event_hooks={"response": [refuse]}, follow_redirects=True) as client:
+        finder = PackageFinder(client, index_urls=[url], ignore_compatibility=True, only_binary=["torch"])
+        try:
+            links = [package.link for package in finder.find_all_packages("torch", allow_yanked=True)]
+        except httpx2.HTTPStatusError as error:
+            raise Unreachable(f"the index {url} answered {error.response.status_code}") from error
+        except (httpx2.HTTPError, ValueError) as error:
+            raise Unreachable(f"the index {url} is out of reach ({error})") from error
+    offers = tuple(
+        Offer(link.filename, link.url_without_fragment, (link.hashes or {}).get("sha256"), link.is_yanked)
+        for link in links
+        if _is_wheel(link.filename)
+    )
+    if not offers:
+        raise Unreachable(f"the index {url} lists no torch wheel")
+    return offers
+
+
+def _ask(url: str, seconds: float, tell: Callable[[bool], None]) -> None:
+    import httpx2
+
+    try:
+        tell(httpx2.head(f"{url.rstrip('/')}/torch/", timeout=seconds, follow_redirects=True).status_code < 500)
+    except httpx2.HTTPError:
+        tell(False)
+
+
+def _is_wheel(filename: str) -> bool:
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return False
+    return True

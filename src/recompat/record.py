@@ -1,0 +1,116 @@
+"""JSON to Record and back: the border that nothing crosses unless it can be trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recompat.model import RECORD_SCHEMA, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["BadRecord", "load_record", "load_records", "save_record", "write_atomically"]
+
+
+class BadRecord(Exception):
+    """A record that cannot be trusted; the message says why."""
+
+
+def save_record(folder: Path, record: Record) -> Path:
+    """Write ``record`` to ``<folder>/<environment id>.json``, whole or not at all."""
+    path = folder / f"{record.environment.id}.json"
+    write_atomically(path, _encode(msgspec.structs.replace(record, digest=_digest(record))))
+    return path
+
+
+def load_record(path: Path) -> Record:
+    """Read a record.
+
+    Raises:
+        BadRecord: it is truncated, of another schema, or not what was written.
+        FileNotFoundError: there is none.
+    """
+    content = path.read_bytes()
+    try:
+        schema = msgspec.json.decode(content, type=_Header).schema
+        if schema != RECORD_SCHEMA:
+            raise BadRecord(f"its schema is {schema}, and this recompat reads {RECORD_SCHEMA}")
+        record = msgspec.json.decode(content, type=Record)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRecord(str(error)) from error
+    if record.digest != _digest(record):
+        raise BadRecord("its content does not match its digest: it was changed after it was written")
+    if path.stem != record.environment.id:
+        raise BadRecord(f"it is the record of {record.environment.id}")
+    return record
+
+
+def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
+    """Read every record of ``folder``; those that cannot be trusted are set aside.
+
+    Returns:
+        The records, and a sentence for each file that was set aside.
+    """
+    records, sentences = [], []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            records.append(load_record(path))
+        except BadRecord as error:
+            aside = _set_aside(path)
+            sentences.append(f"{path.name} is no valid record ({error}); it was renamed to {aside.name}.")
+    return tuple(records), tuple(sentences)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is seen whole or not at all, whatever happens meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101 - mkstemp makes files that only their owner can read
+        os.replace(name, path)  # noqa: PTH105 - the name that mkstemp gave is a string
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
+
+
+class _Header(msgspec.Struct):
+    schema: str
+
+
+def _encode(record: Record) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(record, order="deterministic"), indent=1) + b"\n"
+
+
+def _digest(record: Record) -> str:
+    bare = msgspec.structs.replace(record, digest="")
+    return hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
+
+
+def _set_aside(path: Path) -> Path:
+    aside = next(name for name in _names_aside(path) if not name.exists())
+    return path.rename(aside)
+
+
+def _names_aside(path: Path) -> Iterator[Path]:
+    number = 1
+    while True:
+        yield path.with_suffix(f".json.bad{number}")
+        number += 1
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,147 @@
+"""Starts probes and reads what they write; the only place that waits for one, and the only one that ends one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Event", "ProbeEnd", "Spawn", "Started", "probe_folder", "run_probe", "start_probe"]
+
+POLL_SECONDS = 0.02
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
+
+Event = dict[str, object]
+
+
+class Started(Protocol):
+    """A probe that runs: what ``subprocess.Popen`` offers of itself."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """The exit status, or None while it runs; negative for a signal."""
+
+    def wait(self) -> int:
+        """Wait for the end."""
+
+
+class Spawn(Protocol):
+    """Starts a probe: the one seam for tests."""
+
+    def __call__(self, python: Path, arguments: Sequence[str], log: Path) -> Started:
+        """Start it in a process group of its own, its output going to ``log``."""
+
+
+class ProbeEnd(msgspec.Struct, frozen=True):
+    """How a probe ended: ``stalled`` if it was ended because nothing came for too long."""
+
+    events: tuple[Event, ...]
+    status: int
+    stalled: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether the probe came to its own end."""
+        return bool(self.events) and self.events[-1]["event"] == "end"
+
+
+def probe_folder() -> Path:
+    """Where the probe's source stands, found without importing it."""
+    spec = find_spec("recompat_probe")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("recompat_probe is not installed beside recompat")
+    return Path(spec.origin).parent
+
+
+def start_probe(python: Path, arguments: Sequence[str], log: Path) -> Started:
+    """Start the probe by path. It gets a few of our environment variables and no more: it runs other people's code."""
+    flags = ["-I", "-X", "faulthandler"] + ([] if "--facts" in arguments else ["-B"])
+    environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [str(python), *flags, str(probe_folder() / "__main__.py"), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environ,
+            start_new_session=True,
+        )
+
+
+def run_probe(
+    spawn: Spawn,
+    python: Path,
+    arguments: Sequence[str],
+    out: Path,
+    log: Path,
+    silence: float,
+    heard: Callable[[Event], None] = lambda _: None,
+) -> ProbeEnd:
+    """Run a probe to its end and read its events.
+
+    Args:
+        out: the file that the probe writes; it must not exist.
+        silence: seconds without an event after which the probe is ended.
+        heard: told each event as it comes.
+
+    The probe's process group is ended in every case, an interrupt included.
+    """
+    probe = spawn(python, ["--out", str(out), *arguments], log)
+    reader = _Reader(out)
+    events: list[Event] = []
+    stalled = False
+    last = time.monotonic()
+    try:
+        while True:
+            status = probe.poll()
+            for event in reader.read():
+                events.append(event)
+                heard(event)
+                last = time.monotonic()
+            if status is not None:
+                break
+            if time.monotonic() - last > silence:
+                stalled = True
+                break
+            time.sleep(POLL_SECONDS)
+    finally:
+        _end_group(probe.pid)
+        status = probe.wait()
+    return ProbeEnd(tuple(events), status, stalled)
+
+
+class _Reader:
+    """Reads the whole lines that were appended to a file since the last time; a torn last line is left alone."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+
+    def read(self) -> Iterator[Event]:
+        with contextlib.suppress(FileNotFoundError), self._path.open("rb") as file:
+            file.seek(self._offset)
+            whole, newline, _ = file.read().rpartition(b"\n")
+            self._offset += len(whole) + len(newline)
+            for line in whole.splitlines():
+                with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                    yield msgspec.json.decode(line, type=Event)
+
+
+def _end_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGTERM)

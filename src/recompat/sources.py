@@ -1,0 +1,117 @@
+"""Where torch wheels come from: local folders, then PyTorch's CPU index, then the configured default index."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from recompat.errors import ConfigurationError
+from recompat.index import Offer, Unreachable, default_indexes, offers_of_folder, offers_of_index, reachable, releases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from packaging.version import Version
+
+__all__ = ["Source", "SourceChoice", "Sources", "configured_folders", "find_sources"]
+
+SourceChoice = Literal["auto", "cpu", "default"]
+
+
+class Source(StrEnum):
+    """The kinds of places, in the order in which they are asked; the value is what reports say."""
+
+    FOLDER = "wheel folder"
+    CPU = "CPU index"
+    DEFAULT = "default index"
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """What each source offers. ``silent`` says of each source that gave no list why it did not."""
+
+    offers: dict[Source, tuple[Offer, ...]]
+    silent: dict[Source, str]
+
+    @property
+    def releases(self) -> tuple[Version, ...]:
+        """Every release that some source offers, oldest first."""
+        return releases(offer for offers in self.offers.values() for offer in offers)
+
+
+def find_sources(
+    choice: SourceChoice, folders: Iterable[Path], cpu_index: str, announce: Callable[[str], None]
+) -> Sources:
+    """Ask each source once what it offers.
+
+    The default index is asked only where the CPU index is not used: uv takes torch from one of them.
+
+    Args:
+        choice: ``cpu`` or ``default`` forces that index; ``auto`` takes the CPU index if it answers within 3 seconds.
+        folders: local wheel folders, most preferred first.
+        cpu_index: the URL of PyTorch's CPU index.
+        announce: told, in a sentence, that CUDA builds will be downloaded instead.
+
+    Raises:
+        ConfigurationError: ``cpu`` was forced and that index is out of reach.
+    """
+    offers = {Source.FOLDER: tuple(offer for folder in folders for offer in offers_of_folder(folder))}
+    silent: dict[Source, str] = {}
+    if choice == "cpu" or (choice == "auto" and reachable(cpu_index)):
+        _ask(Source.CPU, [cpu_index], offers, silent)
+        if choice == "cpu" and Source.CPU in silent:
+            raise ConfigurationError(f"--source cpu: {silent[Source.CPU]}; use --source default, or try again later.")
+    elif choice == "auto":
+        silent[Source.CPU] = "PyTorch's CPU index is out of reach"
+    if Source.CPU not in offers:
+        _ask(Source.DEFAULT, default_indexes(), offers, silent)
+        if choice == "auto" and Source.DEFAULT in offers:
+            announce(_instead(offers[Source.DEFAULT]))
+    return Sources(offers, silent)
+
+
+def configured_folders(more: Iterable[Path] = ()) -> list[Path]:
+    """Local wheel folders: ``more``, then those of uv's setting (``UV_FIND_LINKS``) and of pip's (``find-links``)."""
+    named = [*os.environ.get("UV_FIND_LINKS", "").split(","), *_pip_find_links()]
+    folders = [*more, *(Path(name.removeprefix("file://")) for name in named if name and not name.startswith("http"))]
+    return list(dict.fromkeys(folder.expanduser().resolve() for folder in folders))
+
+
+def _ask(
+    source: Source, urls: Iterable[str], offers: dict[Source, tuple[Offer, ...]], silent: dict[Source, str]
+) -> None:
+    name = {Source.CPU: "PyTorch's CPU index", Source.DEFAULT: "the default index"}[source]
+    for url in urls:
+        try:
+            offers[source] = offers_of_index(url)
+        except Unreachable as error:
+            silent.setdefault(source, str(error).replace(f"the index {url}", name))
+        else:
+            silent.pop(source, None)
+            return
+
+
+def _instead(offers: tuple[Offer, ...]) -> str:
+    """What auto downloads where the CPU index is out of reach; only Linux wheels of a default index are CUDA builds."""
+    cuda = any("linux" in offer.filename and "x86_64" in offer.filename for offer in offers)
+    size = "CUDA builds, about 3 GB to download and 5 GB on disk per release" if cuda else "whatever builds it has"
+    return (
+        f"PyTorch's CPU index is out of reach. Wheels come from the default index instead: {size}. They run on the CPU all"
+        " the same, and every record says which build was tested."
+    )
+
+
+def _pip_find_links() -> list[str]:
+    pip = shutil.which("pip") or shutil.which("pip3")
+    if pip is None:
+        return []
+    done = subprocess.run([pip, "config", "list"], capture_output=True, text=True, check=False, timeout=30)
+    values = re.findall(r"^\S*find-links=('.*'|\".*\")$", done.stdout, re.MULTILINE)
+    return [word for value in values for word in str(ast.literal_eval(value)).split()]
