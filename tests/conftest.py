@@ -1,0 +1,47 @@
+"""Fixtures: wheels, an index over them, and an environment that sees nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.environment import isolated
+from support.index import Index
+from support.project import Project
+from support.wheels import Behaviour, build_package, build_torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of wheels to read only: torch 9.0.0, 9.1.0 (where ``regresses`` raises), numpy and setuptools."""
+    folder = tmp_path_factory.mktemp("wheelhouse")
+    build_torch(folder, "9.0.0")
+    build_torch(folder, "9.1.0", checkpoints={"regresses": Behaviour.RAISES})
+    build_package(folder, "numpy", "1.26.4")
+    build_package(folder, "setuptools", "80.9.0")
+    return folder
+
+
+@pytest.fixture
+def index(wheelhouse: Path, tmp_path: Path) -> Iterator[Index]:
+    """An index over a copy of ``wheelhouse``, to which a test may add."""
+    with Index(shutil.copytree(wheelhouse, tmp_path / "wheels")) as index:
+        yield index
+
+
+@pytest.fixture
+def env(index: Index, tmp_path: Path) -> dict[str, str]:
+    """The environment of a process that sees ``index`` and nothing else."""
+    return isolated(tmp_path / "home", index.url)
+
+
+@pytest.fixture
+def project(index: Index, tmp_path: Path) -> Project:
+    """A copy of the project, with wheels from ``index`` alone."""
+    return Project(tmp_path / "project", index)

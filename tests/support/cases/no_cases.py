@@ -1,0 +1,9 @@
+"""Defines no case."""
+
+
+def inputs():
+    return ()
+
+
+def reference():
+    return {}

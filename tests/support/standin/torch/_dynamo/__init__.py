@@ -1,0 +1,1 @@
+"""Only here to be imported: the first ``checkpoint()`` of a process does."""
