@@ -9,14 +9,11 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from recompat.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["Case", "CaseFile", "read_case_file", "read_case_files"]
 
@@ -64,12 +61,12 @@ def read_case_file(path: Path) -> CaseFile:
         tree = ast.parse(source, filename=path.name)
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        reason = getattr(error, "msg", None) or str(error)
         return CaseFile(path, sha256, unknown, f"{path.name}{line} is not valid Python: {reason}.")
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
     if not functions:
-        fault = f"{path.name} defines no case; a case is a function whose name starts with {PREFIX}."
-        return CaseFile(path, sha256, unknown, fault)
+        none = f"{path.name} defines no case; a case is a function whose name starts with {PREFIX}."
+        return CaseFile(path, sha256, unknown, none)
     names = Counter(node.name for node in functions)
     cases = tuple({node.name: _case(path.stem, node) for node in functions}.values())
     twice = [name for name, count in names.items() if count > 1]

@@ -88,7 +88,13 @@ def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log:
         start = output.tell()
         try:
             done = subprocess.run(
-                command, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=INSTALL_SECONDS, check=False
+                command,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                timeout=INSTALL_SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise EnvironmentTrouble(
@@ -100,16 +106,22 @@ def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log:
 
 
 def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
-    """uv's failure as trouble of a kind, told by the words it uses."""
+    """Turn uv's failure into trouble of a kind, told by the words it uses."""
     reason = _summary(said)
     see = f"The log is {log.parent.name}/{log.name}."
     if os.strerror(errno.ENOSPC).lower() in said.lower():
         free = "free some space (about 8 GB for a CUDA build, 2 GB for a CPU build) and run it again"
-        return EnvironmentTrouble(TroubleKind.DISK_FULL, f"The disk is full: torch {build.release} was not installed; {free}.")
+        return EnvironmentTrouble(
+            TroubleKind.DISK_FULL, f"The disk is full: torch {build.release} was not installed; {free}."
+        )
     if step == "venv":
         what = f"torch {build.release} has a wheel for {build.wheel.python}, and no such interpreter is here or can be fetched"
         return EnvironmentTrouble(TroubleKind.NO_INTERPRETER, f"{what}: {reason} Install one and run it again.")
-    if re.search(r"error sending request|dns error|connect error|Connection refused|Could not connect|timed out", said, re.IGNORECASE):
+    if re.search(
+        r"error sending request|dns error|connect error|Connection refused|Could not connect|timed out",
+        said,
+        re.IGNORECASE,
+    ):
         what = f"torch {build.release} was not installed, the index is out of reach: {reason}"
         return EnvironmentTrouble(TroubleKind.UNREACHABLE, f"{what} Check the network and run it again.")
     return EnvironmentTrouble(TroubleKind.INSTALL_FAILED, f"torch {build.release} was not installed: {reason} {see}")
@@ -117,7 +129,7 @@ def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
 
 def _summary(said: str) -> str:
     """What uv says at the end: its first and its last reason, on one line and without the address of any index."""
-    lines = [re.sub(r"^(error|cause): ", "", line.strip(" \t×╰─▶│├╴")) for line in said.splitlines()]
+    lines = [re.sub(r"^(error|cause): ", "", line.strip(" \t\u00d7╰─▶│├╴")) for line in said.splitlines()]
     reasons = [line for line in lines if line and not NOISE.match(line)]
     text = ": ".join(dict.fromkeys([*reasons[:1], *reasons[-1:]]))
     text = re.sub(r"(?:https?|file)://\S*?([^/\s#]*)(?:#\S*)?(?=[\s`)]|$)", r"\1", text)

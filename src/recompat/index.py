@@ -6,7 +6,7 @@ import re
 import subprocess
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -99,7 +99,7 @@ def offers_of_index(url: str) -> tuple[Offer, ...]:
 
     # A client of our own: unearth's takes an error page for an index that offers nothing.
     with PyPIClient(timeout=LIST_SECONDS, event_hooks={"response": [refuse]}, follow_redirects=True) as client:
-        finder = PackageFinder(client, index_urls=[url], ignore_compatibility=True, only_binary=["torch"])
+        finder = PackageFinder(cast("Any", client), index_urls=[url], ignore_compatibility=True, only_binary=["torch"])
         try:
             links = [package.link for package in finder.find_all_packages("torch", allow_yanked=True)]
         except httpx2.HTTPStatusError as error:

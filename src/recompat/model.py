@@ -83,6 +83,7 @@ class Phase(StrEnum):
 class TroubleKind(StrEnum):
     """Why an environment could not be built or trusted: never a finding about torch."""
 
+    NOT_TRIED = "not-tried"
     NO_RELEASE = "no-release"
     NO_WHEEL = "no-wheel"
     NO_INTERPRETER = "no-interpreter"

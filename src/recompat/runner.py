@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["Event", "ProbeEnd", "Spawn", "Started", "probe_folder", "run_probe", "start_probe"]
 
 POLL_SECONDS = 0.02
+TERM_SECONDS = 1.0  # what a probe gets to end its trials, before it is killed
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
 
 Event = dict[str, object]
@@ -86,15 +88,17 @@ def run_probe(
     arguments: Sequence[str],
     out: Path,
     log: Path,
-    silence: float,
+    patience: Callable[[Event | None], float],
     heard: Callable[[Event], None] = lambda _: None,
+    stop: threading.Event | None = None,
 ) -> ProbeEnd:
     """Run a probe to its end and read its events.
 
     Args:
         out: the file that the probe writes; it must not exist.
-        silence: seconds without an event after which the probe is ended.
+        patience: how many seconds may follow an event (None before the first) before the probe is ended.
         heard: told each event as it comes.
+        stop: once set, the probe is ended as if it had stalled.
 
     The probe's process group is ended in every case, an interrupt included.
     """
@@ -112,12 +116,13 @@ def run_probe(
                 last = time.monotonic()
             if status is not None:
                 break
-            if time.monotonic() - last > silence:
+            silence = time.monotonic() - last
+            if (stop and stop.is_set()) or silence > patience(events[-1] if events else None):
                 stalled = True
                 break
             time.sleep(POLL_SECONDS)
     finally:
-        _end_group(probe.pid)
+        _end(probe)
         status = probe.wait()
     return ProbeEnd(tuple(events), status, stalled)
 
@@ -139,9 +144,14 @@ class _Reader:
                     yield msgspec.json.decode(line, type=Event)
 
 
-def _end_group(pid: int) -> None:
+def _end(probe: Started) -> None:
+    """End the probe and all that it started. Its trials are in groups of their own: on SIGTERM it ends them itself."""
+    if probe.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(probe.pid, signal.SIGTERM)
+        patience = time.monotonic() + TERM_SECONDS
+        while probe.poll() is None and time.monotonic() < patience:
+            time.sleep(POLL_SECONDS)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
-            os.killpg(pid, signal.SIGKILL)
-        else:
-            os.kill(pid, signal.SIGTERM)
+            os.killpg(probe.pid, signal.SIGKILL)

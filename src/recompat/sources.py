@@ -41,6 +41,16 @@ class Sources(msgspec.Struct, frozen=True):
     silent: dict[Source, str]
 
     @property
+    def index(self) -> Source:
+        """The index that is used."""
+        return Source.CPU if Source.CPU in self.offers else Source.DEFAULT
+
+    @property
+    def reached(self) -> bool:
+        """Whether an index gave a list: without one, a release that is not seen may exist all the same."""
+        return self.index in self.offers
+
+    @property
     def releases(self) -> tuple[Version, ...]:
         """Every release that some source offers, oldest first."""
         return releases(offer for offers in self.offers.values() for offer in offers)

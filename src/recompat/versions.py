@@ -18,7 +18,9 @@ __all__ = ["OLDEST", "latest_minors", "select_releases"]
 OLDEST = Version("2.0")  # where ranges and latest-minors begin; an older release has to be named
 
 
-def select_releases(selector: str, local: Sequence[Version], listing: Callable[[], Sequence[Version]]) -> tuple[Version, ...]:
+def select_releases(
+    selector: str, local: Sequence[Version], listing: Callable[[], Sequence[Version]]
+) -> tuple[Version, ...]:
     """The releases that ``selector`` names, oldest first.
 
     Args:

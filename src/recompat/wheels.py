@@ -73,10 +73,11 @@ def _trouble(release: Version, sources: Sources) -> EnvironmentTrouble:
         return EnvironmentTrouble(
             TroubleKind.NO_WHEEL, f"torch {release} has no wheel for this platform; run it on another one."
         )
-    if sources.silent and not any(sources.offers.get(source) for source in (Source.CPU, Source.DEFAULT)):
+    if not sources.reached:
         why = "; ".join(sources.silent.values())
         return EnvironmentTrouble(
-            TroubleKind.UNREACHABLE, f"torch {release} could not be looked up: {why}. Check the network and run it again."
+            TroubleKind.UNREACHABLE,
+            f"torch {release} could not be looked up: {why}. Check the network and run it again.",
         )
     newest = ", ".join(map(str, sources.releases[-3:]))
     return EnvironmentTrouble(

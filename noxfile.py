@@ -1,0 +1,59 @@
+# /// script
+# dependencies = [
+#     "filelock>=3.16",
+#     "msgspec>=0.20",
+#     "nox[uv]>=2025.10",
+#     "packaging>=24.2",
+#     "python-discovery>=1.9",
+#     "rich>=14",
+#     "tabulate>=0.9",
+#     "unearth>=0.17",
+# ]
+# ///
+"""Compatibility of activation-checkpointing patterns with PyTorch releases.
+
+The block above repeats pyproject.toml's dependencies (a test holds them together): nox makes an environment of them for
+itself, so that nothing but nox[uv] has to be installed beforehand.
+"""
+
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from recompat.nox import define_sessions
+
+nox.needs_version = ">=2025.10"
+nox.options.default_venv_backend = "uv"
+
+define_sessions(ROOT)
+
+
+def _install(session: nox.Session, *groups: str) -> None:
+    """Install recompat as it stands here, and the dependency groups."""
+    session.install("-e", ".", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), *groups))
+
+
+@nox.session(default=False)
+def tests(session: nox.Session) -> None:
+    """Run all tests, those on real PyTorch wheels included; ``-- -m "not wheels"`` leaves these out."""
+    _install(session, "test")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def lint(session: nox.Session) -> None:
+    """Check style and format."""
+    _install(session, "lint")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session(default=False)
+def types(session: nox.Session) -> None:
+    """Check types, strictly."""
+    _install(session, "types")
+    session.run("mypy")

@@ -1,0 +1,63 @@
+"""The only place that catches and exits: a user's mistake ends in one sentence and the right exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from recompat.errors import ExitCode, RecompatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+__all__ = ["ends_well", "leave"]
+
+FULL = {errno.ENOSPC, errno.EDQUOT}
+LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextlib.contextmanager
+def ends_well(note: Callable[[ExitCode], None] = lambda _: None) -> Iterator[None]:
+    """Turn faults and interrupts into a sentence on stderr and ``SystemExit``. ``note`` is told the code."""
+    with contextlib.suppress(ValueError):  # only the main thread may set a handler
+        signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    except RecompatError as error:
+        _end(str(error), error.exit_code, note)
+    except KeyboardInterrupt:
+        _end("Interrupted; finished records stay.", ExitCode.INTERRUPTED, note)
+    except OSError as error:
+        fault = _storage(error)
+        if fault is None:
+            raise
+        _end(fault, ExitCode.INCOMPLETE, note)
+
+
+def leave(code: ExitCode, note: Callable[[ExitCode], None]) -> None:
+    """End with ``code``, unless all is well."""
+    if code is not ExitCode.OK:
+        with contextlib.suppress(OSError):
+            note(code)
+        raise SystemExit(int(code))
+
+
+def _end(sentence: str, code: ExitCode, note: Callable[[ExitCode], None]) -> None:
+    print(f"recompat: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
+    leave(code, note)
+
+
+def _storage(error: OSError) -> str | None:
+    if error.errno in FULL:
+        return f"The disk is full: {error.filename or 'a report'} was not written; free some space and run it again."
+    if error.errno in LOCKED and error.filename:
+        return f"{error.filename} cannot be written ({error.strerror}); make it writable and run it again."
+    return None
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,67 @@
+"""From records to reports: what ``matrix`` and ``report`` do once nothing is left to run. Offline."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from recompat.expectations import load_expectations
+from recompat.interpreters import platform_id, running
+from recompat.model import Environment, Record, Run, Trouble, TroubleKind
+from recompat.record import load_records, write_atomically
+from recompat.report.json import render_json
+from recompat.report.markdown import render_markdown
+from recompat.report.terminal import render_terminal
+from recompat.standing import record_of
+from recompat.summary import Summary, summarise
+from recompat.work import now
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recompat.project import Setup
+
+__all__ = ["gather", "publish"]
+
+
+def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
+    """Judge the records of ``releases`` against the expectations.
+
+    Raises:
+        ConfigurationError: ``expectations.toml`` cannot be used.
+    """
+    records, _ = load_records(setup.project.records)
+    chosen = [_record(setup, records, release) for release in releases]
+    known = {*setup.matrix.releases, *releases, *(Version(record.environment.torch) for record in records)}
+    expectations = load_expectations(setup.project.expectations, setup.files, known)
+    return summarise(chosen, setup.files, setup.cases, expectations, now())
+
+
+def publish(setup: Setup, summary: Summary) -> str:
+    """Write the reports, and return the table for the terminal."""
+    reports = setup.project.reports
+    write_atomically(reports / "matrix.json", render_json(summary).encode())
+    write_atomically(reports / "matrix.md", render_markdown(summary).encode())
+    width = shutil.get_terminal_size((120, 24)).columns
+    return render_terminal(summary, width=width, colour=_wants_colour())
+
+
+def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:
+    found = record_of(records, release, running(), platform_id())
+    if found is not None:
+        return found
+    reason = f"torch {release} has not been run yet; nox -s matrix -- --torch {release} runs it."
+    return Record(
+        Environment(str(release), running(), platform_id(), running()),
+        Run("", setup.probe_sha256, setup.terms(release), "", "", {}),
+        trouble=Trouble(TroubleKind.NOT_TRIED, reason),
+    )
+
+
+def _wants_colour() -> bool:
+    """Colour on a terminal, unless NO_COLOR is set (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,87 @@
+"""The sessions: ``probe`` builds and tries one release, ``matrix`` requires those that have something to run, and judges.
+
+A noxfile calls ``define_sessions``; nothing else of recompat knows nox.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nox
+from packaging.version import Version
+
+from recompat.ending import ends_well, leave
+from recompat.errors import ConfigurationError, ExitCode, RecompatError
+from recompat.options import parse_options
+from recompat.plan import Plan
+from recompat.project import Project
+from recompat.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["define_sessions"]
+
+
+def define_sessions(root: Path) -> None:
+    """Define ``probe(torch=…)``, ``matrix`` (the default) and ``report`` for the project in ``root``."""
+    project, run = Project(root.resolve()), RunFolder()
+    if run.mine:
+        atexit.register(_close, run)
+    names, required = _sessions(project, run)
+
+    @nox.session(venv_backend="uv", reuse_venv=True, allow_parallel=True, default=False)
+    @nox.parametrize("torch", names)
+    def probe(session: nox.Session, torch: str) -> None:
+        """Install one torch release in an environment of its own, run the cases there, and record what happened."""
+        with ends_well(run.note):
+            Plan(project, run, parse_options(session.posargs)).probe(Version(torch), Path(session.virtualenv.location))
+
+    @nox.session(venv_backend="none", requires=[f"probe(torch='{name}')" for name in required])
+    def matrix(session: nox.Session) -> None:
+        """Run what has to be run, hold it against the expectations, and write the reports."""
+        with ends_well(run.note):
+            leave(Plan(project, run, parse_options(session.posargs)).report(), run.note)
+
+    @nox.session(venv_backend="none", default=False)
+    def report(session: nox.Session) -> None:
+        """Write the reports again, from what is recorded: nothing is installed and nothing is run."""
+        with ends_well(run.note):
+            leave(Plan(project, run, parse_options(session.posargs)).report(recorded=True), run.note)
+
+
+def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
+    """The releases that have a probe session, and those of them that ``matrix`` requires.
+
+    What follows ``--`` may belong to another session: a fault in it is left to the session that it concerns.
+    """
+    try:
+        plan = Plan(project, run, parse_options(_positional()))
+        if plan.options.jobs:
+            nox.options.parallel = plan.options.jobs
+        return [str(v) for v in plan.known], [str(v) for v in plan.pending]
+    except ConfigurationError:
+        if any(argument.startswith("probe(") for argument in sys.argv):
+            with ends_well():
+                raise
+        return [], []
+    except RecompatError:
+        return [], []
+
+
+def _positional() -> Sequence[str]:
+    return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
+
+
+def _close(run: RunFolder) -> None:
+    """At exit: hand on the exit code of a session that ran in a process of its own, where nox has only 0 and 1."""
+    code = run.noted
+    run.remove()
+    if code is not ExitCode.OK:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

@@ -1,0 +1,100 @@
+"""The options of a run, as they follow ``--`` on nox's command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, cast
+
+import msgspec
+
+from recompat.errors import ConfigurationError
+from recompat.sources import SourceChoice
+from recompat.trials import Isolation, default_isolation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Options", "parse_options", "parser", "torch_selector"]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What was asked for on the command line."""
+
+    torch: str | None
+    keyword: str | None
+    source: SourceChoice
+    find_links: tuple[Path, ...]
+    isolation: Isolation
+    timeout: float | None
+    jobs: int | None
+    rerun: bool
+    keep: bool
+    quiet: bool
+    verbose: bool
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser itself, so that the documentation can print its help."""
+    made = _Parser(prog="nox -s matrix --", allow_abbrev=False, description=_DESCRIPTION, epilog=_EPILOG)
+    made.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = made.add_argument
+    add("--torch", action="append", metavar="SPEC", help="releases: 2.11.0,2.15.0, '>=2.9', latest, latest-minors")
+    add("-k", dest="keyword", metavar="EXPR", help="only cases whose id matches, such as 'math and not rank3'")
+    add("-j", dest="jobs", type=int, metavar="N", help="how many releases at once, like nox -j")
+    add("--rerun", choices=["all"], help="run everything again, whatever is recorded")
+    add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index to take wheels from")
+    add("--find-links", action="append", type=Path, default=[], metavar="DIR", help="a folder of wheels; asked first")
+    add("--keep", action="store_true", help="keep the environments, and use them again")
+    add("--isolation", choices=["fork", "process"], default=default_isolation(), help="how trials are kept apart")
+    add("--timeout", type=_seconds, metavar="SECONDS", help="limit of a trial (matrix.toml says the default)")
+    add("-q", "--quiet", action="store_true", help="no progress")
+    add("-v", "--verbose", action="store_true", help="also say where the logs are")
+    return made
+
+
+def parse_options(arguments: Sequence[str]) -> Options:
+    """Read the options.
+
+    Raises:
+        ConfigurationError: an option that there is not, or a value that it does not take.
+    """
+    given = vars(parser().parse_args(arguments))
+    given["torch"] = ",".join(given["torch"]) if given["torch"] else None
+    given["find_links"] = tuple(folder.resolve() for folder in given["find_links"])
+    given["rerun"] = given["rerun"] == "all"
+    return Options(**given)
+
+
+def torch_selector(arguments: Sequence[str]) -> str | None:
+    """``--torch`` alone, from arguments that may belong to another session."""
+    made = _Parser(add_help=False, allow_abbrev=False)
+    made.add_argument("--torch", action="append")
+    known, _ = made.parse_known_args(arguments)
+    given = cast("list[str] | None", known.torch)
+    return ",".join(given) if given else None
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of exiting: only the outermost layer exits."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigurationError(f"{message[:1].upper()}{message[1:]}; nox -s matrix -- --help lists the options.")
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 86400:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 86400 seconds")
+    return value
+
+
+_DESCRIPTION = "Run the cases on PyTorch releases, and hold what happened against matrix/expectations.toml."
+_EPILOG = """examples:
+  nox -s matrix                                  the default releases
+  nox -s matrix -- --torch latest-minors         the newest patch of every minor
+  nox -s matrix -- --torch ">=2.9" -k math -j 2  some releases, some cases, two at once
+  nox -s "probe(torch='2.11.0')"                 one release, without the report
+
+exit status: 0 all as expected, 1 unexpected outcomes, 2 interrupted, 3 internal error, 4 bad options or files,
+5 nothing selected, 6 incomplete. (With nox -j, nox itself ends with 1 for all of them but 0.)"""

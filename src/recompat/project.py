@@ -1,0 +1,120 @@
+"""Where a project's files stand, and all that a run reads before it begins."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recompat.cases import Case, CaseFile, read_case_files
+from recompat.matrix import Matrix, load_matrix
+from recompat.options import Options
+from recompat.runner import probe_folder
+from recompat.selection import select_cases
+from recompat.trials import CaseAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from packaging.version import Version
+
+__all__ = ["Project", "Setup", "load_setup"]
+
+
+class Project(msgspec.Struct, frozen=True):
+    """The places below the folder that holds the noxfile."""
+
+    root: Path
+
+    @property
+    def matrix(self) -> Path:
+        """Releases, sources, extras."""
+        return self.root / "matrix" / "matrix.toml"
+
+    @property
+    def expectations(self) -> Path:
+        """The reviewed claims."""
+        return self.root / "matrix" / "expectations.toml"
+
+    @property
+    def cases(self) -> Path:
+        """The case files."""
+        return self.root / "matrix" / "cases"
+
+    @property
+    def reports(self) -> Path:
+        """All that a run writes."""
+        return self.root / "reports"
+
+    @property
+    def records(self) -> Path:
+        """One record per environment."""
+        return self.reports / "records"
+
+    @property
+    def logs(self) -> Path:
+        """What uv and the probes print: for people, never parsed."""
+        return self.reports / "logs"
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """What was asked for, read and checked. ``cases`` are the selected ones; those of a faulty file are among them."""
+
+    project: Project
+    options: Options
+    matrix: Matrix
+    files: tuple[CaseFile, ...]
+    cases: tuple[Case, ...]
+    probe_sha256: str
+
+    @property
+    def timeout(self) -> float:
+        """The limit of a trial, in seconds."""
+        return self.options.timeout or self.matrix.timeout
+
+    @property
+    def addresses(self) -> tuple[CaseAddress, ...]:
+        """The selected cases that can be run."""
+        selected = set(self.cases)
+        return tuple(address for case, address in self._runnable() if case in selected)
+
+    @property
+    def all_addresses(self) -> tuple[CaseAddress, ...]:
+        """Every case that can be run, selected or not."""
+        return tuple(address for _, address in self._runnable())
+
+    def terms(self, release: Version) -> dict[str, str]:
+        """What a record's results depend on besides the environment and the case files."""
+        terms = {
+            "timeout": f"{self.timeout:g}",
+            "isolation": self.options.isolation,
+            "packages": " ".join(self.matrix.packages_for(release)),
+        }
+        if self.options.source != "auto":
+            terms["source"] = self.options.source
+        return terms
+
+    def _runnable(self) -> Iterator[tuple[Case, CaseAddress]]:
+        for file in self.files:
+            for case in file.cases if file.fault is None else ():
+                yield case, CaseAddress(case.id, file.path, file.sha256)
+
+
+def load_setup(project: Project, options: Options) -> Setup:
+    """Read everything that a run needs.
+
+    Raises:
+        ConfigurationError: a file that cannot be used.
+        NothingSelected: ``-k`` matches no case.
+    """
+    files = read_case_files(project.cases)
+    cases = select_cases((case for file in files for case in file.cases), options.keyword)
+    return Setup(project, options, load_matrix(project.matrix), files, cases, _digest(probe_folder()))
+
+
+def _digest(folder: Path) -> str:
+    """One digest for all the probe's source."""
+    parts = sorted((path.name, path.read_bytes()) for path in folder.glob("*.py"))
+    return hashlib.sha256(b"".join(name.encode() + b"\0" + content + b"\0" for name, content in parts)).hexdigest()

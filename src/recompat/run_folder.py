@@ -1,0 +1,61 @@
+"""What the processes of one run share: nox -j runs each session in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from filelock import FileLock
+
+from recompat.errors import ExitCode
+from recompat.sources import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RunFolder"]
+
+VARIABLE = "RECOMPAT_RUN"
+
+
+class RunFolder:
+    """A temporary folder that the first process of a run makes, and that its children find by an environment variable."""
+
+    def __init__(self) -> None:
+        parent, _, folder = os.environ.get(VARIABLE, "").partition(":")
+        self.mine = parent != str(os.getppid()) or not Path(folder).is_dir()
+        self.path = Path(tempfile.mkdtemp(prefix="recompat-run-") if self.mine else folder)
+        if self.mine:  # children find it; theirs, such as a nox within a test, do not
+            os.environ[VARIABLE] = f"{os.getpid()}:{self.path}"
+
+    @property
+    def noted(self) -> ExitCode:
+        """The exit code that a session noted."""
+        with contextlib.suppress(FileNotFoundError):
+            return ExitCode(int((self.path / "exit").read_text()))
+        return ExitCode.OK
+
+    def note(self, code: ExitCode) -> None:
+        """Note the exit code that the run should end with; the first one counts."""
+        with contextlib.suppress(FileExistsError), (self.path / "exit").open("x") as file:
+            file.write(str(int(code)))
+
+    def sources(self, find: Callable[[], Sources]) -> Sources:
+        """What the sources offer: asked once per run, whichever process needs it first."""
+        file = self.path / "sources.json"
+        with FileLock(self.path / "sources.lock"):
+            with contextlib.suppress(FileNotFoundError):
+                return msgspec.json.decode(file.read_bytes(), type=Sources)
+            found = find()
+            file.write_bytes(msgspec.json.encode(found))
+            return found
+
+    def remove(self) -> None:
+        """Remove the folder, if this process made it."""
+        if self.mine:
+            shutil.rmtree(self.path, ignore_errors=True)

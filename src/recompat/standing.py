@@ -1,0 +1,77 @@
+"""Which results of an earlier run still stand. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from packaging.version import Version
+
+    from recompat.model import CaseResult, Record
+    from recompat.trials import CaseAddress
+
+__all__ = ["merge_results", "pending_cases", "record_of", "superseded"]
+
+
+def record_of(records: Iterable[Record], release: Version, python: str, platform: str) -> Record | None:
+    """The record that speaks for ``release`` where ``python`` asks: its own, or of the interpreter chosen in its place."""
+    found = [record for record in records if _speaks_for(record, release, python, platform)]
+    return max(found, key=lambda record: (bool(record.results), record.run.finished), default=None)
+
+
+def superseded(records: Iterable[Record], by: Record) -> list[Record]:
+    """Records without a result that stood in for the environment of ``by``."""
+    mine = by.environment
+    return [
+        record
+        for record in records
+        if not record.results
+        and record.environment.id != mine.id
+        and (record.environment.torch, record.environment.host_python, record.environment.platform)
+        == (mine.torch, mine.host_python, mine.platform)
+    ]
+
+
+def pending_cases(
+    record: Record | None, wanted: Sequence[CaseAddress], probe_sha256: str, terms: Mapping[str, str]
+) -> list[CaseAddress]:
+    """Those of ``wanted`` that have no result, or one that another case file, probe or option gave."""
+    if record is None or record.run.probe_sha256 != probe_sha256 or record.run.options != terms:
+        return list(wanted)
+    standing = {(result.case, result.sha256) for result in record.results}
+    return [case for case in wanted if (case.id, case.sha256) not in standing]
+
+
+def merge_results(record: Record, earlier: Record | None, known: Mapping[str, str]) -> Record:
+    """Add to ``record`` what still stands of ``earlier``.
+
+    Args:
+        record: the new one.
+        earlier: from the same terms and the same installation, or it says nothing about this one.
+        known: the digest of each case's file today; other results are dropped.
+    """
+    if earlier is None or not _same_ground(record, earlier):
+        return record
+    results = {result.case: result for result in (*earlier.results, *record.results)}
+    kept = sorted((r for r in results.values() if known.get(r.case) == r.sha256), key=_by_case)
+    return msgspec.structs.replace(record, results=tuple(kept), facts=record.facts or earlier.facts)
+
+
+def _same_ground(record: Record, earlier: Record) -> bool:
+    """Trouble tells nothing about the installation: it leaves the earlier results as they are."""
+    same_terms = (record.run.probe_sha256, record.run.options) == (earlier.run.probe_sha256, earlier.run.options)
+    return same_terms and (record.facts is None or record.facts == earlier.facts)
+
+
+def _speaks_for(record: Record, release: Version, python: str, platform: str) -> bool:
+    environment = record.environment
+    same = environment.torch == str(release) and environment.platform == platform
+    return same and python in {environment.python, environment.host_python}
+
+
+def _by_case(result: CaseResult) -> str:
+    return result.case

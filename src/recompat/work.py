@@ -1,0 +1,188 @@
+"""One release from start to record: look it up, build its environment, prove what is in it, run the cases."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+from packaging.version import Version
+
+from recompat import __version__
+from recompat.environment import Build, build_environment, drop_environment, is_built, python_of
+from recompat.errors import Interrupted
+from recompat.interpreters import platform_id, running
+from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
+from recompat.record import load_records, save_record
+from recompat.runner import Spawn, start_probe
+from recompat.standing import merge_results, pending_cases, record_of, superseded
+from recompat.trials import CaseAddress, Job, read_facts, run_trials
+from recompat.wheels import EnvironmentTrouble, Wheel, choose_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from recompat.progress import Progress
+    from recompat.project import Setup
+    from recompat.sources import Sources
+
+__all__ = ["Work", "now", "pending_of", "standing_record"]
+
+
+def standing_record(setup: Setup, release: Version) -> Record | None:
+    """What is recorded of ``release`` for the interpreter that runs this; damaged records are set aside on the way."""
+    records, _ = load_records(setup.project.records)
+    return record_of(records, release, running(), platform_id())
+
+
+def pending_of(setup: Setup, release: Version, record: Record | None) -> Sequence[CaseAddress]:
+    """The selected cases that have to be run on ``release``."""
+    if setup.options.rerun:
+        return setup.addresses
+    return pending_cases(record, setup.addresses, setup.probe_sha256, setup.terms(release))
+
+
+class Work:
+    """The making of one record."""
+
+    def __init__(
+        self, setup: Setup, release: Version, location: Path, progress: Progress, spawn: Spawn = start_probe
+    ) -> None:
+        self._setup = setup
+        self._release = release
+        self._location = location
+        self._progress = progress
+        self._spawn = spawn
+        self._started = now()
+
+    def run(self, sources: Callable[[], Sources]) -> Record:
+        """Run what has to be run, and write the record; one that stands is returned as it is.
+
+        Args:
+            sources: asked only if something has to be run.
+
+        Raises:
+            Interrupted: by Ctrl-C or SIGTERM; no record was written.
+        """
+        earlier = standing_record(self._setup, self._release)
+        pending = pending_of(self._setup, self._release, earlier)
+        if not pending and earlier is not None:
+            return earlier
+        try:
+            record = self._attempt(earlier, pending, sources)
+        except KeyboardInterrupt:
+            raise Interrupted(f"Interrupted at torch {self._release}; finished records stay.") from None
+        finally:
+            if not self._setup.options.keep:
+                drop_environment(self._location)
+        return self._save(record, earlier)
+
+    def _attempt(
+        self, earlier: Record | None, pending: Sequence[CaseAddress], sources: Callable[[], Sources]
+    ) -> Record:
+        environment = self._environment(running())
+        record: Record | None = None
+        try:
+            with self._progress.step("resolving"):
+                wheel = choose_wheel(self._release, sources())
+            environment = self._environment(wheel.python)
+            log = self._setup.project.logs / environment.id
+            self._install(wheel, log / "install.log")
+            job = self._job(log / "probe.log")
+            with self._progress.step("importing", "and byte-compiling torch"):
+                facts = self._facts(job, wheel)
+            record = self._record(environment, facts=facts)
+            pending = self._also_stale(pending, earlier, facts)
+            results = self._trials(job, pending)
+        except EnvironmentTrouble as error:
+            self._progress.say(error.trouble.reason)
+            return self._record(environment, trouble=error.trouble)
+        return msgspec.structs.replace(record, results=results, run=self._run())
+
+    def _install(self, wheel: Wheel, log: Path) -> None:
+        build = Build(str(self._release), wheel, self._setup.matrix.packages_for(self._release))
+        if is_built(self._location, build):
+            self._progress.say("environment kept from an earlier run")
+            return
+        with self._progress.step("installing", f"{wheel.offer.filename} ({wheel.source})"):
+            build_environment(self._location, build, log)
+
+    def _facts(self, job: Job, wheel: Wheel) -> Facts:
+        facts = read_facts(job, wheel.source)
+        found = {Version(facts.imported).public, Version(facts.packages.get("torch", facts.imported)).public}
+        if found != {str(self._release)}:
+            names = " and ".join(sorted(found))
+            raise EnvironmentTrouble(
+                TroubleKind.WRONG_VERSION,
+                f"torch {self._release} was asked for, and what was installed is {names}; check where its wheel comes from.",
+            )
+        return facts
+
+    def _also_stale(
+        self, pending: Sequence[CaseAddress], earlier: Record | None, facts: Facts
+    ) -> Sequence[CaseAddress]:
+        """Another installation than the recorded one: what was recorded has to be run again with the rest."""
+        if earlier is None or earlier.facts == facts:
+            return pending
+        recorded = {result.case for result in earlier.results}
+        chosen = {case.id for case in pending}
+        return [case for case in self._setup.all_addresses if case.id in recorded | chosen]
+
+    def _trials(self, job: Job, cases: Sequence[CaseAddress]) -> tuple[CaseResult, ...]:
+        done = dict.fromkeys(Replay, 0)
+
+        def heard(replay: Replay) -> None:
+            done[replay] += 1
+            finished = sum(count == len(cases) for count in done.values())
+            self._progress.update(
+                f"replay {min(finished + 1, len(Replay))} of {len(Replay)}, {sum(done.values())} trials done"
+            )
+
+        what = f"{len(cases)} case{'s' * (len(cases) != 1)} in {len(Replay)} replays"
+        with self._progress.step("trying", what):
+            return run_trials(job, cases, heard)
+
+    def _job(self, log: Path) -> Job:
+        return Job(
+            python=python_of(self._location),
+            log=log,
+            timeout=self._setup.timeout,
+            isolation=self._setup.options.isolation,
+            cores=os.cpu_count() or 1,
+            spawn=self._spawn,
+        )
+
+    def _environment(self, python: str) -> Environment:
+        return Environment(str(self._release), python, platform_id(), running())
+
+    def _record(
+        self, environment: Environment, *, facts: Facts | None = None, trouble: Trouble | None = None
+    ) -> Record:
+        return Record(environment, self._run(), facts=facts, trouble=trouble)
+
+    def _run(self) -> Run:
+        return Run(
+            recompat=__version__,
+            probe_sha256=self._setup.probe_sha256,
+            options=self._setup.terms(self._release),
+            started=self._started,
+            finished=now(),
+            seconds=self._progress.seconds,
+        )
+
+    def _save(self, record: Record, earlier: Record | None) -> Record:
+        known = {case.id: case.sha256 for case in self._setup.all_addresses}
+        merged = merge_results(record, earlier, known)
+        folder = self._setup.project.records
+        save_record(folder, merged)
+        records, _ = load_records(folder)
+        for stand_in in superseded(records, merged):
+            (folder / f"{stand_in.environment.id}.json").unlink(missing_ok=True)
+        return merged
+
+
+def now() -> str:
+    """The time as records write it: UTC, ISO 8601, to the second."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
