@@ -104,3 +104,16 @@ def test_every_case_file_is_what_it_is_named_after(tmp_path: Path) -> None:
     assert sorted(faults) == ["duplicates", "no_cases", "syntax_error"]
     for path in set(tmp_path.iterdir()) - {tmp_path / "syntax_error.py"}:
         assert ast.get_docstring(ast.parse(path.read_bytes()))
+
+
+def test_the_small_matrix_runs_as_expected(project: Project) -> None:
+    done = nox(project, "-s", "matrix")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert project.cells() == {
+        ("passes::square", "9.0.0"): "pass",
+        ("passes::square", "9.1.0"): "pass",
+        ("regresses::regresses", "9.0.0"): "pass",
+        ("regresses::regresses", "9.1.0"): "raises",
+    }
+    assert set(project.cells("verdict").values()) == {"expected"}
+    assert [record["facts"]["imported"] for record in project.records().values()] == ["9.0.0", "9.1.0"]

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from support.index import Index
 
-__all__ = ["CASES", "Project", "add_case", "interrupt", "nox", "start"]
+__all__ = ["CASES", "CHECKPOINT_ERROR", "PROBE", "Project", "add_case", "interrupt", "nox", "start"]
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
+PROBE = ROOT / "src" / "recompat_probe" / "__main__.py"
 COPIED = ("noxfile.py", "pyproject.toml", "src")
 CHECKPOINT_ERROR = "torch.utils.checkpoint.CheckpointError"
 

@@ -27,7 +27,10 @@ def case_counts_calls(x):
 
 
 def case_side_effect(x):
-    """The number of calls is compared with what the reference below says."""
+    """The number of calls is compared too.
+
+    :reference: expects_one_call
+    """
     calls = []
 
     def counts(y):
@@ -40,6 +43,3 @@ def case_side_effect(x):
 
 def expects_one_call(x):
     return {"calls": ["call"], "first": "call", "number": 1}
-
-
-case_side_effect.__doc__ += "\n\n:reference: expects_one_call\n"
