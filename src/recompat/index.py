@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import subprocess
 import threading
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from packaging.tags import Tag
 
 __all__ = ["Offer", "Unreachable", "default_indexes", "offers_of_folder", "offers_of_index", "reachable", "releases"]
+
+for _talker in ("httpcore2", "httpx2", "unearth"):  # nox sets every logger to DEBUG
+    logging.getLogger(_talker).setLevel(logging.WARNING)
 
 CHECK_SECONDS = 3.0
 LIST_SECONDS = 60.0

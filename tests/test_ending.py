@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recompat.ending import ends_well, leave
+from recompat.errors import ConfigurationError, ExitCode, NothingSelected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    import signal
+
+
+@pytest.fixture(autouse=True)
+def terminal_signals() -> Iterator[None]:
+    import signal
+
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device", "reports/matrix.json")
+LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (ConfigurationError("It is wrong.", ("first", "second")), 4, "recompat: It is wrong.\n  - first\n  - second\n"),
+        (NothingSelected("No case matches."), 5, "recompat: No case matches.\n"),
+        (KeyboardInterrupt(), 2, "recompat: Interrupted; finished records stay.\n"),
+        (FULL, 6, "recompat: The disk is full: reports/matrix.json was not written; free some space and run it again.\n"),
+        (LOCKED, 6, "recompat: reports/matrix.json cannot be written (Permission denied); make it writable and run it again.\n"),
+    ],
+)
+def test_faults_end_in_a_sentence(
+    error: BaseException, code: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noted: list[ExitCode] = []
+    with pytest.raises(SystemExit) as ending, ends_well(noted.append):
+        raise error
+    assert ending.value.code == code
+    assert noted == [code]
+    assert capsys.readouterr().err == sentence
+
+
+def test_a_fault_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), ends_well():
+        _ = 1 / 0
+
+
+def test_leaving_when_all_is_well_is_no_exit() -> None:
+    leave(ExitCode.OK, lambda _: pytest.fail("noted"))
+    with pytest.raises(SystemExit):
+        leave(ExitCode.UNEXPECTED, lambda _: None)

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recompat.errors import ConfigurationError
+from recompat.options import parse_options
+
+
+def test_the_defaults() -> None:
+    options = parse_options([])
+    assert (options.torch, options.keyword, options.source, options.rerun, options.keep) == (None, None, "auto", False, False)
+
+
+def test_torch_may_be_repeated() -> None:
+    assert parse_options(["--torch", "2.11.0", "--torch", ">=2.14"]).torch == "2.11.0,>=2.14"
+
+
+def test_folders_are_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parse_options(["--find-links", "wheels"]).find_links == (tmp_path / "wheels",)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--tourch", "2.11.0"], ["--timeout", "0"], ["--timeout", "soon"], ["-j", "x"], ["--source", "gpu"], ["stray"], ["--tor", "2"]],
+)
+def test_bad_options_are_one_sentence(arguments: list[str]) -> None:
+    with pytest.raises(ConfigurationError, match="nox -s matrix -- --help lists the options") as caught:
+        parse_options(arguments)
+    assert "\n" not in str(caught.value)

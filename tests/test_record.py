@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from recompat.model import Environment, Record, Run
+from recompat.record import BadRecord, load_record, load_records, save_record, write_atomically
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORD = Record(
+    Environment("2.11.0", "cp311", "linux_x86_64", "cp311"), Run("0", "p", {}, "t", "t", {"installing": 1.5})
+)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = save_record(tmp_path, RECORD)
+    assert path.name == "torch2.11.0-cp311-linux_x86_64.json"
+    assert msgspec.structs.replace(load_record(path), digest="") == RECORD
+
+
+def test_a_record_is_stable_to_the_byte(tmp_path: Path) -> None:
+    first = save_record(tmp_path, RECORD).read_bytes()
+    assert save_record(tmp_path, load_record(tmp_path / "torch2.11.0-cp311-linux_x86_64.json")).read_bytes() == first
+
+
+def truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def edited(content: bytes) -> bytes:
+    return content.replace(b"1.5", b"2.5")
+
+
+def of_a_newer_schema(content: bytes) -> bytes:
+    return json.dumps(json.loads(content) | {"schema": "recompat/record/2"}).encode()
+
+
+def not_a_record(_: bytes) -> bytes:
+    return b'{"schema": "recompat/record/1"}'
+
+
+def not_text(_: bytes) -> bytes:
+    return b"\xff\0"
+
+
+def deeply_nested(_: bytes) -> bytes:
+    return b"[" * 200_000
+
+
+@pytest.mark.parametrize("damage", [truncated, edited, of_a_newer_schema, not_a_record, not_text, deeply_nested])
+def test_a_damaged_record_is_named_and_set_aside(tmp_path: Path, damage: object) -> None:
+    path = save_record(tmp_path, RECORD)
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    records, sentences = load_records(tmp_path)
+    assert records == ()
+    assert path.name in sentences[0]
+    assert not path.exists()
+    assert path.with_suffix(".json.bad1").exists()
+
+
+def test_two_damaged_records_are_both_kept(tmp_path: Path) -> None:
+    for _ in range(2):
+        save_record(tmp_path, RECORD).write_bytes(b"{")
+        load_records(tmp_path)
+    assert len(list(tmp_path.glob("*.bad*"))) == 2
+
+
+def test_a_newer_schema_is_named(tmp_path: Path) -> None:
+    path = save_record(tmp_path, RECORD)
+    path.write_bytes(of_a_newer_schema(path.read_bytes()))
+    with pytest.raises(BadRecord, match="its schema is recompat/record/2, and this recompat reads recompat/record/1"):
+        load_record(path)
+
+
+def test_a_record_under_another_name(tmp_path: Path) -> None:
+    path = save_record(tmp_path, RECORD)
+    other = path.rename(tmp_path / "torch9.9.9-cp311-linux_x86_64.json")
+    with pytest.raises(BadRecord, match=r"it is the record of torch2\.11\.0"):
+        load_record(other)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    with pytest.raises(TypeError):
+        write_atomically(path, "not bytes")  # type: ignore[arg-type]
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_files_are_readable_by_others_as_the_umask_says(tmp_path: Path) -> None:
+    mask = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "file", b"")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640

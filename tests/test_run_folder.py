@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recompat.errors import ExitCode
+from recompat.run_folder import VARIABLE, RunFolder
+from recompat.sources import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHILD = "from recompat.run_folder import RunFolder; from recompat.errors import ExitCode; r = RunFolder(); r.note(ExitCode(5))"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunFolder]:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    folder = RunFolder()
+    yield folder
+    folder.remove()
+
+
+def test_sources_are_asked_once(run: RunFolder) -> None:
+    asked = []
+
+    def find() -> Sources:
+        asked.append(1)
+        return Sources({}, {})
+
+    assert run.sources(find) == run.sources(find)
+    assert len(asked) == 1
+
+
+def test_a_child_shares_the_folder_and_its_exit_code_is_handed_on(run: RunFolder) -> None:
+    assert run.noted is ExitCode.OK
+    subprocess.run([sys.executable, "-c", CHILD], check=True)
+    assert run.noted is ExitCode.NOTHING_SELECTED
+    run.note(ExitCode.INCOMPLETE)
+    assert run.noted is ExitCode.NOTHING_SELECTED
+
+
+def test_a_grandchild_has_a_run_of_its_own(run: RunFolder) -> None:
+    nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}], check=True)"
+    subprocess.run([sys.executable, "-c", nested], check=True)
+    assert run.noted is ExitCode.OK
+
+
+def test_a_folder_that_is_gone_is_made_anew(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, f"{os.getppid()}:/nowhere")
+    another = RunFolder()
+    assert another.mine
+    another.remove()
+    assert not another.path.exists()

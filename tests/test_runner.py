@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recompat.runner import run_probe, start_probe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from recompat.runner import Event, ProbeEnd
+
+
+def python(source: str) -> Callable[..., subprocess.Popen[bytes]]:
+    """A spawn that runs ``source`` with the path to write to as its argument."""
+
+    def spawn(_: Path, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        out = arguments[arguments.index("--out") + 1]
+        return subprocess.Popen([sys.executable, "-c", source, out], start_new_session=True)
+
+    return spawn
+
+
+def run(tmp_path: Path, source: str, patience: float = 5, stop: threading.Event | None = None) -> ProbeEnd:
+    return run_probe(python(source), tmp_path, [], tmp_path / "out", tmp_path / "log", lambda _: patience, stop=stop)
+
+
+WRITE = "import sys, os, time; out = open(sys.argv[1], 'ab', 0); "
+
+
+def test_events_are_read_in_order(tmp_path: Path) -> None:
+    end = run(tmp_path, WRITE + r"""out.write(b'{"event": "header"}\n{"event": "end"}\n')""")
+    assert [event["event"] for event in end.events] == ["header", "end"]
+    assert end.whole
+    assert end.status == 0
+
+
+def test_torn_and_foreign_lines_are_left_alone(tmp_path: Path) -> None:
+    end = run(tmp_path, WRITE + r"""out.write(b'{"event": "header"}\nno json\n\xff\n{"event": "en')""")
+    assert [event["event"] for event in end.events] == ["header"]
+    assert not end.whole
+
+
+def test_a_signal_is_told(tmp_path: Path) -> None:
+    assert run(tmp_path, "import os; os.abort()").status == -signal.SIGABRT
+
+
+def test_silence_ends_the_probe_and_its_group(tmp_path: Path) -> None:
+    source = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); open(sys.argv[1] + '.pid', 'w').write(str(p.pid)); p.wait()"
+    begin = time.monotonic()
+    end = run(tmp_path, source, patience=0.5)
+    assert end.stalled
+    assert time.monotonic() - begin < 5
+    child = int((tmp_path / "out.pid").read_text())
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline and _alive(child):
+        time.sleep(0.02)
+    assert not _alive(child)
+
+
+def test_every_event_renews_the_patience(tmp_path: Path) -> None:
+    source = WRITE + r"""[(out.write(b'{"event": "started"}\n'), time.sleep(0.2)) for _ in range(6)]; out.write(b'{"event": "end"}\n')"""
+    assert run(tmp_path, source, patience=0.6).whole
+
+
+def test_it_can_be_stopped(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    assert run(tmp_path, "import time; time.sleep(60)", patience=60, stop=stop).stalled
+
+
+def test_an_interrupt_ends_the_probe(tmp_path: Path) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def spawn(*arguments: object) -> subprocess.Popen[bytes]:
+        started.append(python(WRITE + r"""out.write(b'{"event": "header"}\n'); time.sleep(60)""")(*arguments))
+        return started[0]
+
+    def interrupt(_: Event) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_probe(spawn, tmp_path, [], tmp_path / "out", tmp_path / "log", lambda _: 60, interrupt)
+    assert started[0].returncode is not None
+
+
+def test_the_probe_gets_few_of_our_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "1")
+    probe = start_probe(_env_printer(tmp_path), [], tmp_path / "log")
+    assert probe.wait() == 0
+    printed = (tmp_path / "log").read_text()
+    assert "PATH=" in printed
+    assert "SECRET_TOKEN" not in printed
+
+
+def _env_printer(folder: Path) -> Path:
+    script = folder / "python"
+    script.write_text("#!/bin/sh\nenv\n")
+    script.chmod(0o755)
+    return script
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
