@@ -1,0 +1,113 @@
+"""``matrix/matrix.toml``: which releases are run, where their wheels come from, and what is installed beside them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from recompat.tables import Row, read_file
+
+__all__ = ["Extra", "Matrix", "load_matrix"]
+
+DAY = 86_400
+
+
+class Extra(Row, frozen=True):
+    """Packages that some releases of torch need beside them, and why."""
+
+    torch: SpecifierSet
+    packages: tuple[Requirement, ...]
+    reason: str
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Find an extra that adds nothing, that says no reason, or that would choose the release of torch itself."""
+        if not self.packages:
+            yield "packages", 'is empty; name a package such as "numpy<2", or remove the row.'
+        if any(canonicalize_name(package.name) == "torch" for package in self.packages):
+            yield "packages", "names torch itself; releases are chosen under [torch] alone."
+        if not self.reason.strip():
+            yield "reason", "is empty; say why these releases need the packages."
+
+
+class _Torch(Row, frozen=True):
+    default: tuple[Version, ...]
+    known: tuple[Version, ...] = ()
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        if not self.default:
+            yield "default", 'is empty; list at least one release, such as "2.11.0".'
+        releases = [*self.default, *self.known]
+        for version, count in Counter(releases).items():
+            if count > 1:
+                yield "default", f"and known name the release {version} {count} times; keep one."
+        for version in releases:
+            if version.local:
+                yield "default", f"or known name the build {version}; write the release {version.public}."
+
+
+class _Run(Row, frozen=True):
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=DAY)] = 60.0
+
+
+class _Sources(Row, frozen=True, rename="kebab"):
+    cpu_index: str = "https://download.pytorch.org/whl/cpu"
+    find_links: tuple[str, ...] = ()
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        if urlsplit(self.cpu_index).scheme not in {"http", "https", "file"}:
+            yield "cpu-index", f'is {self.cpu_index!r}; write a URL such as "https://download.pytorch.org/whl/cpu".'
+        for link in self.find_links:
+            if not (folder / link).is_dir():
+                yield "find-links", f"names {link!r}, but {folder / link} is no folder; create it, or remove it here."
+
+
+class _File(Row, frozen=True):
+    torch: _Torch
+    run: _Run = _Run()
+    sources: _Sources = _Sources()
+    extras: tuple[Extra, ...] = ()
+
+
+class Matrix(msgspec.Struct, frozen=True):
+    """What ``matrix.toml`` says. Releases are in version order; ``timeout`` is in seconds; folders are resolved."""
+
+    default: tuple[Version, ...]
+    known: tuple[Version, ...]
+    timeout: float
+    cpu_index: str
+    find_links: tuple[Path, ...]
+    extras: tuple[Extra, ...]
+
+    @property
+    def releases(self) -> tuple[Version, ...]:
+        """Every release that the file names, in version order: those that expectations may speak of."""
+        return tuple(sorted((*self.default, *self.known)))
+
+    def packages_for(self, version: Version) -> tuple[str, ...]:
+        """Name the requirements to install beside this release of torch, in the file's order."""
+        chosen = (extra for extra in self.extras if extra.torch.contains(version, prereleases=True))
+        return tuple(dict.fromkeys(str(package) for extra in chosen for package in extra.packages))
+
+
+def load_matrix(path: Path) -> Matrix:
+    """Read ``matrix.toml``.
+
+    Raises:
+        ConfigurationError: the file cannot be used; every fault in it is listed.
+    """
+    file = read_file(path, _File)
+    return Matrix(
+        default=tuple(sorted(file.torch.default)),
+        known=tuple(sorted(file.torch.known)),
+        timeout=file.run.timeout,
+        cpu_index=file.sources.cpu_index,
+        find_links=tuple((path.parent / link).resolve() for link in file.sources.find_links),
+        extras=file.extras,
+    )
