@@ -67,7 +67,7 @@ class Plan:
     def probe(self, release: Version, location: Path) -> None:
         """Bring the record of ``release`` up to date, with an environment at ``location``."""
         progress = Progress(f"torch {release}", quiet=self.options.quiet)
-        record = Work(self._setup, release, location, progress).run(self._sources)
+        record = Work(self._setup, release, location, progress).run(self._sources_to_install_from)
         progress.say(_ending(record))
 
     def report(self, *, recorded: bool = False) -> ExitCode:
@@ -101,18 +101,21 @@ class Plan:
         return record_of(self._records, release, running(), platform_id())
 
     def _sources(self) -> Sources:
-        return self._run.sources(self._find_sources)
+        """What the sources offer, asked once per run."""
+        matrix, options = self._setup.matrix, self.options
+        folders = [*options.find_links, *matrix.find_links]
+        return self._run.sources(lambda: find_sources(options.source, configured_folders(folders), matrix.cpu_index))
 
-    def _find_sources(self) -> Sources:
-        matrix, choice = self._setup.matrix, self.options.source
-        folders = configured_folders([*self.options.find_links, *matrix.find_links])
-        sources = find_sources(choice, folders, matrix.cpu_index, _tell)
-        free = shutil.disk_usage(self._setup.project.root).free / GIB
-        needed = NEEDED_GIB[sources.index]
-        if free < needed:
-            _tell(
-                f"{free:.1f} GiB of disk are free, and a run may need {needed} GiB at its peak; it is tried all the same."
-            )
+    def _sources_to_install_from(self) -> Sources:
+        """The same; what has to be known before anything is installed is said once per run."""
+        sources = self._sources()
+        if self._run.first("said"):
+            needed = NEEDED_GIB[sources.index]
+            free = shutil.disk_usage(self._setup.project.root).free / GIB
+            if sources.notice:
+                _tell(f"NOTE: {sources.notice}")
+            if free < needed:
+                _tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {needed} GiB at its peak.")
         return sources
 
 

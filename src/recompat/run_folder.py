@@ -40,6 +40,14 @@ class RunFolder:
             return ExitCode(int((self.path / "exit").read_text()))
         return ExitCode.OK
 
+    def first(self, what: str) -> bool:
+        """Whether this is the first time in the run that someone asks this of ``what``."""
+        try:
+            (self.path / what).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
     def note(self, code: ExitCode) -> None:
         """Note the exit code that the run should end with; the first one counts."""
         with contextlib.suppress(FileExistsError), (self.path / "exit").open("x") as file:

@@ -15,9 +15,10 @@ import msgspec
 
 from recompat.errors import ConfigurationError
 from recompat.index import Offer, Unreachable, default_indexes, offers_of_folder, offers_of_index, reachable, releases
+from recompat.interpreters import platform_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from packaging.version import Version
 
@@ -51,14 +52,24 @@ class Sources(msgspec.Struct, frozen=True):
         return self.index in self.offers
 
     @property
+    def notice(self) -> str | None:
+        """What to say, loudly, before anything is installed: that other builds than the CPU index's will be downloaded."""
+        if Source.CPU not in self.silent or not self.reached:
+            return None
+        cuda = platform_id() == "linux_x86_64"
+        size = "CUDA builds, about 3 GB to download and 5 GB on disk per release" if cuda else "the builds it has"
+        return (
+            f"{self.silent[Source.CPU]}. Wheels come from the default index instead: {size}."
+            " They run on the CPU all the same, and every record says which build was tested."
+        )
+
+    @property
     def releases(self) -> tuple[Version, ...]:
         """Every release that some source offers, oldest first."""
         return releases(offer for offers in self.offers.values() for offer in offers)
 
 
-def find_sources(
-    choice: SourceChoice, folders: Iterable[Path], cpu_index: str, announce: Callable[[str], None]
-) -> Sources:
+def find_sources(choice: SourceChoice, folders: Iterable[Path], cpu_index: str) -> Sources:
     """Ask each source once what it offers.
 
     The default index is asked only where the CPU index is not used: uv takes torch from one of them.
@@ -67,7 +78,6 @@ def find_sources(
         choice: ``cpu`` or ``default`` forces that index; ``auto`` takes the CPU index if it answers within 3 seconds.
         folders: local wheel folders, most preferred first.
         cpu_index: the URL of PyTorch's CPU index.
-        announce: told, in a sentence, that CUDA builds will be downloaded instead.
 
     Raises:
         ConfigurationError: ``cpu`` was forced and that index is out of reach.
@@ -82,8 +92,6 @@ def find_sources(
         silent[Source.CPU] = "PyTorch's CPU index is out of reach"
     if Source.CPU not in offers:
         _ask(Source.DEFAULT, default_indexes(), offers, silent)
-        if choice == "auto" and Source.DEFAULT in offers:
-            announce(_instead(offers[Source.DEFAULT]))
     return Sources(offers, silent)
 
 
@@ -106,16 +114,6 @@ def _ask(
         else:
             silent.pop(source, None)
             return
-
-
-def _instead(offers: tuple[Offer, ...]) -> str:
-    """What auto downloads where the CPU index is out of reach; only Linux wheels of a default index are CUDA builds."""
-    cuda = any("linux" in offer.filename and "x86_64" in offer.filename for offer in offers)
-    size = "CUDA builds, about 3 GB to download and 5 GB on disk per release" if cuda else "whatever builds it has"
-    return (
-        f"PyTorch's CPU index is out of reach. Wheels come from the default index instead: {size}. They run on the CPU all"
-        " the same, and every record says which build was tested."
-    )
 
 
 def _pip_find_links() -> list[str]:

@@ -40,7 +40,8 @@ def select_releases(
         else:
             found = _match(part, exact, listing())
         if not found:
-            raise NothingSelected(f"No release matches --torch {part}. There are: {', '.join(map(str, listing()))}.")
+            there = ", ".join(str(release) for release in listing() if release >= OLDEST)
+            raise NothingSelected(f"No release matches --torch {part}. There are: {there or 'none'}.")
         chosen.update(found)
     return tuple(sorted(chosen))
 
