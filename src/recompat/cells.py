@@ -1,0 +1,125 @@
+"""One cell of the matrix: what a record says of a case in an environment, held against the claim for it."""
+
+from typing import assert_never
+
+import msgspec
+
+from recompat.cases import Case, CaseFile
+from recompat.expectations import Expectation
+from recompat.judge import Finding, NoFinding, finding, verdict
+from recompat.model import CaseResult, Difference, Mismatch, Outcome, Phase, Record, Replay, Trial, Verdict, Warned
+from recompat.replays import label, process_dependent, unsteady
+
+__all__ = ["Cell", "Claim", "make_cell"]
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """The expectation that a cell was held against; ``torch`` is its version specifier."""
+
+    torch: str
+    outcome: Outcome
+    exception: str | None
+    reason: str
+    link: str | None
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A case in an environment.
+
+    Outcome and evidence are those of the cold trial. ``exception`` is a qualified type. ``max_abs_diff`` is the largest
+    over ``differences``, and null where none has a number. ``detail`` is the sentence for outcomes without exception
+    or difference, such as why a cell was not run. ``replays`` says in a word how each replay ended; ``unsteady`` names
+    the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``date`` is when the
+    environment's run finished, in UTC; null for a cell that was not run.
+    """
+
+    case: str
+    environment: str
+    outcome: Outcome
+    verdict: Verdict
+    exception: str | None = None
+    phase: Phase | None = None
+    message: str | None = None
+    frames: tuple[str, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+    max_abs_diff: float | None = None
+    differences: tuple[Difference, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    detail: str | None = None
+    replays: dict[Replay, str] = {}
+    process_dependent: bool = False
+    flaky: bool = False
+    unsteady: tuple[str, ...] = ()
+    expectation: Claim | None = None
+    date: str | None = None
+
+
+def make_cell(
+    case: Case, file: CaseFile, record: Record, recorded: CaseResult | None, claim: Expectation | None
+) -> Cell:
+    """Make the cell of a case in the environment of ``record``, which has ``recorded`` for it; ``claim`` is for both."""
+    result = _counting(case, file, recorded)
+    cell = Cell(
+        case=case.id,
+        environment=record.environment.id,
+        outcome=Outcome.NOT_RUN,
+        verdict=verdict(result, claim),
+        expectation=None if claim is None else _claim(claim),
+    )
+    seen = finding(result)
+    match seen:
+        case NoFinding(reason=reason):
+            return msgspec.structs.replace(cell, detail=_why_not_run(file, record, recorded) or reason)
+        case Finding():
+            return _filled(cell, seen, record.run.finished)
+        case _:
+            assert_never(seen)
+
+
+def _counting(case: Case, file: CaseFile, recorded: CaseResult | None) -> CaseResult | None:
+    """Choose the result that counts: a faulty file's is its fault, and one of other bytes than the file's is none."""
+    if file.fault is not None:
+        return CaseResult(case.id, file.sha256, {Replay.COLD: Trial(Outcome.ERROR, 0.0, detail=file.fault)})
+    return recorded if recorded is not None and recorded.sha256 == file.sha256 else None
+
+
+def _why_not_run(file: CaseFile, record: Record, recorded: CaseResult | None) -> str | None:
+    if recorded is not None and recorded.sha256 != file.sha256:
+        return f"{file.path.name} has changed since this was recorded; run it again."
+    if record.trouble is not None:
+        return record.trouble.reason
+    return "The record has no result for this case; run it again." if recorded is None else None
+
+
+def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
+    result, trial, raised = seen.result, seen.trial, seen.trial.raised
+    numbers = [d.max_abs_diff for d in trial.differences if d.max_abs_diff is not None]
+    differing = unsteady(result)
+    return msgspec.structs.replace(
+        cell,
+        outcome=trial.outcome,
+        exception=None if raised is None else raised.type,
+        phase=None if raised is None else raised.phase,
+        message=None if raised is None else raised.message,
+        frames=() if raised is None else raised.frames,
+        mismatches=() if raised is None else raised.mismatches,
+        max_abs_diff=max(numbers, default=None),
+        differences=trial.differences,
+        warnings=trial.warnings,
+        detail=trial.detail,
+        replays={replay: label(result.trials[replay]) for replay in Replay if replay in result.trials},
+        process_dependent=process_dependent(result),
+        flaky=bool(differing),
+        unsteady=differing,
+        date=date,
+    )
+
+
+def _claim(expectation: Expectation) -> Claim:
+    return Claim(
+        torch=str(expectation.torch),
+        outcome=expectation.outcome,
+        exception=expectation.exception,
+        reason=expectation.reason,
+        link=expectation.link,
+    )

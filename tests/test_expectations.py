@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from builders import CHECKPOINT_ERROR, case_file
+from recompat.errors import ConfigurationError
+from recompat.expectations import Expectations, load_expectations
+from recompat.matrix import load_matrix
+from recompat.model import Outcome
+
+ROOT = Path(__file__).parents[1]
+FILES = (case_file("patterns", "passes", "raises"), case_file("broken", "*", fault="broken.py is not valid Python."))
+RELEASES = [Version(text) for text in ("2.0.1", "2.1.2", "2.11.0")]
+
+SOUND = """
+[[patterns.raises]]
+torch = ">=2.0,<2.1"
+outcome = "pass"
+reason = "Nothing is compared."
+
+[[patterns.raises]]
+torch = ">=2.1"
+outcome = "raises"
+exception = "torch.utils.checkpoint.CheckpointError"
+reason = "Shapes are compared."
+link = "https://github.com/pytorch/pytorch/pull/103859"
+"""
+
+
+def load(folder: Path, text: str) -> Expectations:
+    path = folder / "expectations.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_expectations(path, FILES, RELEASES)
+
+
+def row(**values: str) -> str:
+    """A claim for ``patterns::raises``; what is not given is sound, and what is empty is left out."""
+    given = {"torch": ">=2.0", "outcome": "pass", "reason": "So it is.", **values}
+    return "[[patterns.raises]]\n" + "".join(f'{key} = "{value}"\n' for key, value in given.items() if value)
+
+
+def test_a_claim_is_found_by_case_and_release(tmp_path: Path) -> None:
+    expectations = load(tmp_path, SOUND)
+    old = expectations.for_("patterns::raises", Version("2.0.1"))
+    assert old is not None
+    assert old.outcome is Outcome.PASS
+    new = expectations.for_("patterns::raises", Version("2.11.0"))
+    assert new is not None
+    assert (new.outcome, new.exception) == (Outcome.RAISES, CHECKPOINT_ERROR)
+
+
+@pytest.mark.parametrize(("case", "version"), [("patterns::raises", "1.13.1"), ("patterns::passes", "2.11.0")])
+def test_where_nothing_is_claimed_there_is_nothing(tmp_path: Path, case: str, version: str) -> None:
+    assert load(tmp_path, SOUND).for_(case, Version(version)) is None
+
+
+@pytest.mark.parametrize("version", ["2.12.0.dev20260101", "2.15.0rc1", "2.11.0+cpu"])
+def test_prereleases_and_builds_count_by_their_version(tmp_path: Path, version: str) -> None:
+    assert load(tmp_path, SOUND).for_("patterns::raises", Version(version)) is not None
+
+
+def test_a_file_without_claims_is_sound(tmp_path: Path) -> None:
+    assert load(tmp_path, "# nothing yet") == Expectations({})
+
+
+def test_a_moot_claim_may_name_the_exception(tmp_path: Path) -> None:
+    load(tmp_path, row(outcome="moot", exception="builtins.RuntimeError"))
+    load(tmp_path, row(outcome="moot"))
+
+
+def test_claims_for_a_file_that_cannot_be_read_are_no_fault(tmp_path: Path) -> None:
+    load(tmp_path, row().replace("patterns.raises", "broken.anything"))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (row().replace("raises", "raise"), "[[patterns.raise]] names no case; did you mean patterns::raises?"),
+        (row().replace("patterns", "pattern"), "[[pattern.raises]] names no case; did you mean patterns::raises?"),
+        (row(torch=">=3"), "#1 torch '>=3' matches no release; there is 2.0.1, 2.1.2, 2.11.0."),
+        (row(torch="=>2"), "#1 torch is '=>2'; write a version specifier"),
+        (row(torch=""), "#1 torch is missing; add torch = a version specifier"),
+        (row(outcome="passes"), "#1 outcome is 'passes'; write one of pass, raises, differs"),
+        (row(outcome="not-run"), "#1 outcome is not-run, which claims nothing"),
+        (row(outcome="raises"), "#1 exception is missing; add the qualified type"),
+        (row(outcome="raises", exception="CheckpointError"), "#1 exception is 'CheckpointError'; write the qualified"),
+        (row(exception="builtins.RuntimeError"), "#1 exception goes with raises and moot, and the outcome is pass"),
+        (row(reason=""), "#1 reason is missing"),
+        (row(reason=" "), "#1 reason is empty; say what in torch makes it so."),
+        (row(link="github.com/pytorch"), "#1 link is 'github.com/pytorch'; write an http or https URL."),
+        (row(link="https://"), "#1 link is 'https://'; write an http"),
+        (row(link="javascript://x"), "#1 link is 'javascript://x'; write an http"),
+        (row(link="https://x/<script>"), "write an http or https URL"),
+        (row(links="https://example.org"), "#1 links is not a known key; did you mean link?"),
+        (row() + row(), "#1 and #2 torch both cover 2.0.1; narrow one of them."),
+        (row(torch="<2.2") + row(torch=">=2.1.2"), "#1 and #2 torch both cover 2.1.2; narrow one of them."),
+        (
+            row().replace("[[", "[").replace("]]", "]"),
+            "[patterns.raises] is no list of claims; write [[patterns.raises]]",
+        ),
+        ("patterns = 3", "[patterns] is no table of cases; write [[patterns.case]]."),
+        ("[patterns]\nraises = [3]", "[[patterns.raises]] #1 is 3; write a table with the keys torch, outcome"),
+    ],
+)
+def test_a_fault_says_where_what_and_how_to_mend_it(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        load(tmp_path, text)
+    assert fault in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        (">2.1.2,<2.4", ">2.1.5,<2.11", "2.1.6"),
+        (">=2.2,<2.4", "==2.3.*", "2.3"),
+        (">2.0.1,<2.1.2", ">2.1,<2.1.2", "2.1.1"),
+        ("==2.1.1", "===2.1.1", "2.1.1"),
+    ],
+)
+def test_ranges_may_not_overlap_between_the_releases_either(tmp_path: Path, one: str, other: str, shared: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        load(tmp_path, row(torch=one) + row(torch=other))
+    assert f"#1 and #2 torch both cover {shared};" in str(raised.value)
+
+
+@pytest.mark.parametrize(("one", "other"), [("<2.1", ">=2.1"), ("==2.1.*", ">=2.2"), ("!=2.1.2", "==2.1.2")])
+def test_neighbouring_ranges_do_not_overlap(tmp_path: Path, one: str, other: str) -> None:
+    load(tmp_path, row(torch=one) + row(torch=other))
+
+
+def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    text = row(torch=">=3") + row(outcome="raises") + row(reason="") + "[[nowhere.at_all]]\noutcome = 'pass'"
+    with pytest.raises(ConfigurationError) as raised:
+        load(tmp_path, text)
+    assert len(raised.value.faults) == 6
+
+
+def test_this_projects_own_claims_cover_every_case_and_default_release_once() -> None:
+    folder = ROOT / "matrix"
+    claimed = tomllib.loads((folder / "expectations.toml").read_text(encoding="utf-8"))
+    files = [case_file(stem, *cases) for stem, cases in claimed.items()]
+    releases = load_matrix(folder / "matrix.toml").default
+    expectations = load_expectations(folder / "expectations.toml", files, releases)
+    for file in files:
+        for case in file.cases:
+            for version in releases:
+                claim = expectations.for_(case.id, version)
+                assert claim is not None, (case.id, version)
+                assert claim.link is not None, (case.id, version)
