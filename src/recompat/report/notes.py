@@ -1,0 +1,157 @@
+"""What a report says below its table: the cells that need a reader, and the totals. Formats lay it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recompat.errors import ExitCode
+from recompat.model import Outcome, Verdict
+from recompat.report.style import OUTCOMES, label, mark, replay_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recompat.cells import Cell, Claim
+    from recompat.model import Difference, Mismatch
+    from recompat.summary import Summary
+
+__all__ = ["Gap", "Line", "Note", "conclusion", "gaps", "notes", "totals"]
+
+GRAVEST_FIRST = (
+    Verdict.REGRESSED,
+    Verdict.CHANGED,
+    Verdict.FIXED,
+    Verdict.FLAKY,
+    Verdict.NEW,
+    Verdict.EXPECTED,
+)
+MOST = 3  # mismatches or differences that are listed of one cell
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A fact about a cell. ``verbatim`` marks text that is quoted from a record; ``link`` is from expectations.toml."""
+
+    caption: str
+    text: str
+    verbatim: bool = False
+    link: str | None = None
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A case that is unexpected, flaky or process-dependent, in the environments where it ended the same way."""
+
+    mark: str
+    case: str
+    environments: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Cases that were not run, for one reason, in some environments; ``of`` is how many cases there are."""
+
+    environments: tuple[str, ...]
+    reason: str
+    cases: tuple[str, ...]
+    of: int
+
+
+def notes(summary: Summary) -> tuple[Note, ...]:
+    """List every cell that needs a reader, gravest first; cells of a case that say the same are told once."""
+    found = sorted((c for c in summary.cells if mark(c)), key=lambda cell: GRAVEST_FIRST.index(cell.verdict))
+    alike: dict[tuple[str, str, tuple[Line, ...]], list[str]] = {}
+    for cell in found:
+        alike.setdefault((mark(cell), cell.case, tuple(_lines(cell))), []).append(cell.environment)
+    return tuple(Note(marks, case, tuple(places), lines) for (marks, case, lines), places in alike.items())
+
+
+def gaps(summary: Summary) -> tuple[Gap, ...]:
+    """List what was not run: trouble with an environment is told once, and so is what several have in common."""
+    cases: dict[tuple[str, str], list[str]] = {}
+    for cell in summary.cells:
+        if cell.verdict is Verdict.MISSING:
+            cases.setdefault((cell.environment, cell.detail or ""), []).append(cell.case)
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (environment, reason), missing in cases.items():
+        alike.setdefault((reason, tuple(missing)), []).append(environment)
+    of = len(summary.cases)
+    return tuple(Gap(tuple(places), reason, missing, of) for (reason, missing), places in alike.items())
+
+
+def totals(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Count the cells, each count with what it is out of."""
+    counts = summary.totals
+    factors = f"{_count(counts.environments, 'environment')} x {_count(counts.cases, 'case')}"
+    yield "cells", f"{counts.cells} = {factors}"
+    outcomes = (f"{OUTCOMES[outcome].label} {count}" for outcome, count in counts.outcomes.items() if count)
+    yield "outcomes", f"{', '.join(outcomes) or 'none'} (of {counts.cells})"
+    verdicts = (f"{verdict} {count}" for verdict, count in counts.verdicts.items() if count)
+    yield "verdicts", f"{', '.join(verdicts) or 'none'} (of {counts.cells})"
+
+
+def conclusion(summary: Summary) -> str:
+    """Say in a sentence what the exit code says."""
+    counts = summary.totals
+    missing, expected = counts.verdicts[Verdict.MISSING], counts.verdicts[Verdict.EXPECTED]
+    unexpected = counts.cells - missing - expected
+    without = f"{missing} of {_count(counts.cells, 'cell')} {'has' if missing == 1 else 'have'} no result"
+    match summary.exit_code:
+        case ExitCode.OK:
+            return f"As expected: all {_count(counts.cells, 'cell')}."
+        case ExitCode.INCOMPLETE:
+            return f"Incomplete: {without}; the other {expected} as expected."
+        case _:
+            rest = f"; {without}" if missing else ""
+            return f"Unexpected: {unexpected} of {_count(counts.cells, 'cell')}{rest}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _lines(cell: Cell) -> Iterator[Line]:
+    phase = f" in {cell.phase}" if cell.phase else ""
+    yield Line("got", label(cell.outcome, cell.exception) + phase)
+    if cell.message:  # what follows its first line is told better by the mismatches, if they could be read
+        yield Line("message", cell.message.partition("\n")[0] if cell.mismatches else cell.message, verbatim=True)
+    if cell.detail:
+        yield Line("detail", cell.detail, verbatim=True)
+    yield from _some("mismatch", [_mismatch(mismatch) for mismatch in cell.mismatches])
+    yield from _some("differs", [_difference(difference) for difference in cell.differences if not difference.equal])
+    if cell.flaky or cell.process_dependent:
+        yield Line("replays", replay_text(cell.replays))
+    if cell.flaky:
+        yield Line("differ in", ", ".join(cell.unsteady))
+    claim = cell.expectation
+    if claim is None:
+        yield Line("expected", "nothing; add a claim to expectations.toml")
+    else:
+        yield Line("expected", _expected(claim), link=claim.link)
+
+
+def _some(caption: str, texts: list[str]) -> Iterator[Line]:
+    for text in texts[:MOST]:
+        yield Line(caption, text, verbatim=True)
+    if len(texts) > MOST:
+        yield Line(caption, f"and {len(texts) - MOST} more")
+
+
+def _difference(difference: Difference) -> str:
+    number = "no number" if difference.max_abs_diff is None else f"by {difference.max_abs_diff:.3g} at most"
+    return f"{difference.name} {number}" + (f": {difference.note}" if difference.note else "")
+
+
+def _mismatch(mismatch: Mismatch) -> str:
+    saved, recomputed = mismatch.saved, mismatch.recomputed
+    parts = (
+        f"position {mismatch.position}: saved {list(saved.shape)}, recomputed {list(recomputed.shape)}",
+        f"{saved.dtype}, recomputed {recomputed.dtype}" if saved.dtype != recomputed.dtype else "",
+        f"{saved.device}, recomputed {recomputed.device}" if saved.device != recomputed.device else "",
+    )
+    return "; ".join(filter(None, parts))
+
+
+def _expected(claim: Claim) -> str:
+    wanted = claim.exception if claim.outcome is Outcome.RAISES and claim.exception else OUTCOMES[claim.outcome].label
+    return f"{wanted} for torch {claim.torch}: {claim.reason}"

@@ -1,0 +1,106 @@
+"""Every label, mark and colour, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recompat.model import Outcome, Verdict
+from recompat.replays import bare_name
+from recompat.report.text import clean, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recompat.cells import Cell
+    from recompat.model import Replay
+    from recompat.summary import Summary
+
+__all__ = ["PROCESS_DEPENDENT", "Look", "cell_text", "label", "legend", "mark", "paint", "replay_text"]
+
+
+class Look(msgspec.Struct, frozen=True):
+    """How an outcome looks; ``colour`` is an SGR parameter of ECMA-48."""
+
+    label: str
+    meaning: str
+    colour: str
+
+
+OUTCOMES: dict[Outcome, Look] = {
+    Outcome.PASS: Look("pass", "ran to the end, and all values match the reference", "32"),
+    Outcome.RAISES: Look("raises", "an exception left the case", "33"),
+    Outcome.DIFFERS: Look(
+        "DIFFERS", "ran to the end, but values do not match the reference: silent corruption", "1;31"
+    ),
+    Outcome.MOOT: Look("moot", "the reference raises too, so this says nothing about checkpointing", "2"),
+    Outcome.UNSUPPORTED: Look("n/a", "an API that the case needs is not in this release", "2"),
+    Outcome.CRASH: Look("crash", "the process of the case died", "35"),
+    Outcome.TIMEOUT: Look("timeout", "the case took longer than the limit of a trial", "35"),
+    Outcome.ERROR: Look("error", "the case file or its reference is broken", "35"),
+    Outcome.NOT_RUN: Look("not run", "no result, which says nothing about torch; the matrix is incomplete", "36"),
+}
+
+VERDICTS: dict[Verdict, Look] = {
+    Verdict.EXPECTED: Look("", "as expectations.toml says", ""),
+    Verdict.REGRESSED: Look("regressed!", "expected to work, and no longer does", "1;31"),
+    Verdict.FIXED: Look("fixed!", "expected to fail, and now passes", "1;32"),
+    Verdict.CHANGED: Look("changed!", "ended otherwise than expected", "1;33"),
+    Verdict.NEW: Look("new!", "expectations.toml says nothing about it", "1;34"),
+    Verdict.FLAKY: Look("flaky!", "the warm replays differ from each other", "1;35"),
+    Verdict.MISSING: Look("", "no result", ""),  # the cell itself says "not run"
+}
+
+PROCESS_DEPENDENT = Look("†", "ends otherwise where torch._dynamo was imported before", "1;36")
+
+LONGEST_LABEL = 28
+
+
+def label(outcome: Outcome, exception: str | None) -> str:
+    """Say how a case ended, as a cell does: an exception by its bare name."""
+    if outcome is Outcome.RAISES and exception:
+        return shorten(clean(bare_name(exception)), LONGEST_LABEL)
+    return OUTCOMES[outcome].label
+
+
+def mark(cell: Cell) -> str:
+    """Say what is not as expected, and nothing for a cell that is."""
+    marks = (VERDICTS[cell.verdict].label, PROCESS_DEPENDENT.label if cell.process_dependent else "")
+    return " ".join(filter(None, marks))
+
+
+def cell_text(cell: Cell) -> str:
+    """Write a cell of the table, in full."""
+    return " ".join(filter(None, (label(cell.outcome, cell.exception), mark(cell))))
+
+
+def replay_text(replays: dict[Replay, str]) -> str:
+    """Say how each replay ended: ``cold RuntimeError, warm pass``."""
+    words = {outcome.value: look.label for outcome, look in OUTCOMES.items()}
+    return ", ".join(f"{replay} {words.get(word) or clean(word)}" for replay, word in replays.items())
+
+
+def paint(cell: Cell, text: str) -> str:
+    """Colour the text of a cell for a terminal."""
+    colour = VERDICTS[cell.verdict].colour or OUTCOMES[cell.outcome].colour
+    return f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def legend(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Explain what occurs in this table, and nothing else; exceptions are told by their qualified types."""
+    exceptions: dict[str, set[str]] = {}
+    for cell in summary.cells:
+        if cell.outcome is Outcome.RAISES:
+            exceptions.setdefault(label(cell.outcome, cell.exception), set()).add(cell.exception or "")
+    for outcome, look in OUTCOMES.items():
+        if outcome is Outcome.RAISES:
+            for shown, types in sorted(exceptions.items()):
+                yield shown, f"{look.meaning}: {clean(', '.join(sorted(types)))}"
+        elif summary.totals.outcomes[outcome]:
+            yield look.label, look.meaning
+    for verdict, look in VERDICTS.items():
+        if look.label and summary.totals.verdicts[verdict]:
+            yield look.label, look.meaning
+    if any(cell.process_dependent for cell in summary.cells):
+        yield PROCESS_DEPENDENT.label, PROCESS_DEPENDENT.meaning

@@ -1,0 +1,42 @@
+"""JSON Schemas of what recompat writes, generated from the types; the committed files must equal what this makes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recompat.model import RECORD_SCHEMA, Record
+from recompat.summary import MATRIX_SCHEMA, Summary
+
+__all__ = ["FOLDER", "generate"]
+
+FOLDER = Path(__file__).parent
+
+Schema = dict[str, Any]
+
+
+def generate() -> dict[str, str]:
+    """Make the text of every schema, by file name."""
+    record = _schema(Record, RECORD_SCHEMA, "record", "What one environment left: reports/records/<environment>.json.")
+    matrix = _schema(Summary, MATRIX_SCHEMA, "matrix", "The judged matrix of all environments: reports/matrix.json.")
+    return {"record-1.json": _text(record), "matrix-1.json": _text(matrix)}
+
+
+def _schema(kind: type[msgspec.Struct], version: str, name: str, description: str) -> Schema:
+    made = msgspec.json.schema(kind)
+    definitions: dict[str, Schema] = made["$defs"]
+    for definition in definitions.values():
+        if "properties" in definition:  # what has a default is written all the same
+            definition["required"] = list(definition["properties"])
+            for field in definition["properties"].values():
+                field.pop("default", None)
+    definitions[kind.__name__]["properties"]["schema"] = {"const": version}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:recompat:{name}:1"}
+    return {**head, "title": f"recompat {name}", "description": description, **made}
+
+
+def _text(schema: Schema) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
