@@ -99,6 +99,7 @@ def test_packages_follow_the_release(tmp_path: Path, version: str, packages: tup
         (with_torch("[run]\ntimeout = true"), "[run] timeout is True; write a number"),
         (with_torch('[run]\ntimeout = "60"'), "[run] timeout is '60'; write a number"),
         (with_torch('[sources]\ncpu-index = "wheels"'), "[sources] cpu-index is 'wheels'; write a URL"),
+        (with_torch('[sources]\ncpu-index = "//[x"'), "[sources] cpu-index is '//[x'; write a URL"),
         (with_torch("[sources]\nfind-links = [1]"), "[sources] find-links #1 is 1; write text in quotes."),
         (with_torch('[sources]\nfind-links = ["gone"]'), "[sources] find-links names 'gone'"),
         (with_torch("[extras]"), "[extras] is {}; write a list in brackets."),
@@ -118,6 +119,9 @@ def test_packages_follow_the_release(tmp_path: Path, version: str, packages: tup
         ("[torch]\ndefault = ", "line 2, is not valid TOML"),
         ("[torch]\n[torch]", "line 2, column 7, is not valid TOML"),
         ("a = " + "[" * 5000, "is nested too deeply"),
+        ("a = " + "9" * 5000, "is not valid TOML: Exceeds the limit"),
+        (with_torch("[run]\ntimeout = 1" + "0" * 400), "[run] timeout is 1000"),
+        ('[torch]\ndefault = ["' + "9" * 5000 + '"]', "[torch] default #1 is '9999"),
     ],
 )
 def test_a_fault_says_where_what_and_how_to_mend_it(tmp_path: Path, text: str, fault: str) -> None:

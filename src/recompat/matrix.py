@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import msgspec
 from packaging.requirements import Requirement
@@ -61,7 +60,7 @@ class _Sources(Row, frozen=True, rename="kebab"):
     find_links: tuple[str, ...] = ()
 
     def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
-        if urlsplit(self.cpu_index).scheme not in {"http", "https", "file"}:
+        if self.cpu_index.partition("://")[0] not in {"http", "https", "file"}:
             yield "cpu-index", f'is {self.cpu_index!r}; write a URL such as "https://download.pytorch.org/whl/cpu".'
         for link in self.find_links:
             if not (folder / link).is_dir():

@@ -84,10 +84,8 @@ def read_toml(path: Path) -> dict[str, object]:
         raise ConfigurationError(f"{path} is not UTF-8 text; save it as UTF-8.") from error
     except RecursionError as error:
         raise ConfigurationError(f"{path} is nested too deeply to be read; make it flatter.") from error
-    except tomllib.TOMLDecodeError as error:
-        found = re.fullmatch(r"(.*) \(at (line .*)\)", str(error), re.DOTALL)
-        reason, place = found.groups() if found else (str(error), f"line {len(text.splitlines())}")
-        raise ConfigurationError(f"{path}, {place}, is not valid TOML: {reason}; mend that line.") from error
+    except ValueError as error:  # TOMLDecodeError, or an integer too long for Python
+        raise ConfigurationError(f"{path}{_not_toml(str(error), text)}; mend that line.") from error
 
 
 def read_file(path: Path, kind: type[R]) -> R:
@@ -132,6 +130,15 @@ def close_to(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]}?" if close else f"there is {', '.join(names) or 'none'}."
+
+
+def _not_toml(message: str, text: str) -> str:
+    """Say where and why a text is not TOML, of what tomllib says."""
+    found = re.fullmatch(r"(.*) \(at (line .*)\)", message, re.DOTALL)
+    if found is not None:
+        return f", {found[2]}, is not valid TOML: {found[1]}"
+    place = f", line {len(text.splitlines())}," if "end of document" in message else ""
+    return f"{place} is not valid TOML: {message}"
 
 
 def _convert(value: object, kind: object, where: str, faults: Faults) -> object:
