@@ -10,7 +10,6 @@ from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    import signal
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +31,16 @@ LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json
         (ConfigurationError("It is wrong.", ("first", "second")), 4, "recompat: It is wrong.\n  - first\n  - second\n"),
         (NothingSelected("No case matches."), 5, "recompat: No case matches.\n"),
         (KeyboardInterrupt(), 2, "recompat: Interrupted; finished records stay.\n"),
-        (FULL, 6, "recompat: The disk is full: reports/matrix.json was not written; free some space and run it again.\n"),
-        (LOCKED, 6, "recompat: reports/matrix.json cannot be written (Permission denied); make it writable and run it again.\n"),
+        (
+            FULL,
+            6,
+            "recompat: The disk is full: reports/matrix.json was not written; free some space and run it again.\n",
+        ),
+        (
+            LOCKED,
+            6,
+            "recompat: reports/matrix.json cannot be written (Permission denied); make it writable and run it again.\n",
+        ),
     ],
 )
 def test_faults_end_in_a_sentence(

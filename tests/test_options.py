@@ -1,16 +1,25 @@
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recompat.errors import ConfigurationError
 from recompat.options import parse_options
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 def test_the_defaults() -> None:
     options = parse_options([])
-    assert (options.torch, options.keyword, options.source, options.rerun, options.keep) == (None, None, "auto", False, False)
+    assert (options.torch, options.keyword, options.source, options.rerun, options.keep) == (
+        None,
+        None,
+        "auto",
+        False,
+        False,
+    )
 
 
 def test_torch_may_be_repeated() -> None:
@@ -24,7 +33,15 @@ def test_folders_are_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--tourch", "2.11.0"], ["--timeout", "0"], ["--timeout", "soon"], ["-j", "x"], ["--source", "gpu"], ["stray"], ["--tor", "2"]],
+    [
+        ["--tourch", "2.11.0"],
+        ["--timeout", "0"],
+        ["--timeout", "soon"],
+        ["-j", "x"],
+        ["--source", "gpu"],
+        ["stray"],
+        ["--tor", "2"],
+    ],
 )
 def test_bad_options_are_one_sentence(arguments: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="nox -s matrix -- --help lists the options") as caught:

@@ -37,11 +37,11 @@ def test_sources_are_asked_once(run: RunFolder) -> None:
 
 
 def test_a_child_shares_the_folder_and_its_exit_code_is_handed_on(run: RunFolder) -> None:
-    assert run.noted is ExitCode.OK
+    assert run.noted == 0
     subprocess.run([sys.executable, "-c", CHILD], check=True)
-    assert run.noted is ExitCode.NOTHING_SELECTED
+    assert run.noted == ExitCode.NOTHING_SELECTED
     run.note(ExitCode.INCOMPLETE)
-    assert run.noted is ExitCode.NOTHING_SELECTED
+    assert run.noted == ExitCode.NOTHING_SELECTED
 
 
 def test_a_grandchild_has_a_run_of_its_own(run: RunFolder) -> None:

@@ -67,7 +67,10 @@ def test_silence_ends_the_probe_and_its_group(tmp_path: Path) -> None:
 
 
 def test_every_event_renews_the_patience(tmp_path: Path) -> None:
-    source = WRITE + r"""[(out.write(b'{"event": "started"}\n'), time.sleep(0.2)) for _ in range(6)]; out.write(b'{"event": "end"}\n')"""
+    source = (
+        WRITE
+        + r"""[(out.write(b'{"event": "started"}\n'), time.sleep(0.2)) for _ in range(6)]; out.write(b'{"event": "end"}\n')"""
+    )
     assert run(tmp_path, source, patience=0.6).whole
 
 
@@ -80,8 +83,9 @@ def test_it_can_be_stopped(tmp_path: Path) -> None:
 def test_an_interrupt_ends_the_probe(tmp_path: Path) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def spawn(*arguments: object) -> subprocess.Popen[bytes]:
-        started.append(python(WRITE + r"""out.write(b'{"event": "header"}\n'); time.sleep(60)""")(*arguments))
+    def spawn(interpreter: Path, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        source = WRITE + r"""out.write(b'{"event": "header"}\n'); time.sleep(60)"""
+        started.append(python(source)(interpreter, arguments, log))
         return started[0]
 
     def interrupt(_: Event) -> None:

@@ -39,7 +39,8 @@ def outcomes(results: Sequence[object], replay: Replay = Replay.COLD) -> list[Ou
 
 
 def test_three_replays_of_all_cases(cases: list[CaseAddress]) -> None:
-    spawn, heard = FakeSpawn(everything_passes), []
+    spawn = FakeSpawn(everything_passes)
+    heard: list[Replay] = []
     results = run_trials(job(spawn), cases, heard.append)
     assert [result.case for result in results] == ["file::one", "file::two", "file::three"]
     assert [set(result.trials) for result in results] == [set(Replay)] * 3
@@ -109,7 +110,9 @@ def test_a_probe_that_begins_no_trial_is_trouble(cases: list[CaseAddress]) -> No
     with pytest.raises(EnvironmentTrouble) as caught:
         run_trials(job(FakeSpawn(lambda _: [], status=-9)), cases, lambda _: None)
     assert caught.value.trouble.kind is TroubleKind.PROBE_FAILED
-    assert caught.value.trouble.reason == "The probe ended by SIGKILL before its first trial. The log is logs/probe.log."
+    assert (
+        caught.value.trouble.reason == "The probe ended by SIGKILL before its first trial. The log is logs/probe.log."
+    )
 
 
 def cold_trial(event: dict[str, object], cases: list[CaseAddress]) -> Trial:
@@ -144,8 +147,14 @@ def test_a_result_that_cannot_be_read_is_a_crash(cases: list[CaseAddress]) -> No
     assert "left a result that cannot be read" in str(trial.detail)
 
 
-HEADER = {"event": "header", "python": "3.11.7", "tag": "cp311", "implementation": "cpython", "libc": "glibc 2.36"}
-TORCH = {
+HEADER: dict[str, object] = {
+    "event": "header",
+    "python": "3.11.7",
+    "tag": "cp311",
+    "implementation": "cpython",
+    "libc": "glibc 2.36",
+}
+TORCH: dict[str, object] = {
     "event": "torch",
     "imported": "9.0.0",
     "flavour": "cpu",
@@ -161,7 +170,11 @@ def test_facts() -> None:
     assert (facts.imported, facts.python_version, facts.source) == ("9.0.0", "3.11.7", "wheel folder")
 
 
-FAILED = {"event": "import-failed", "type": "builtins.ImportError", "message": "libcudnn.so.9: no such file"}
+FAILED: dict[str, object] = {
+    "event": "import-failed",
+    "type": "builtins.ImportError",
+    "message": "libcudnn.so.9: no such file",
+}
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Started(Protocol):
 class Spawn(Protocol):
     """Starts a probe: the one seam for tests."""
 
-    def __call__(self, python: Path, arguments: Sequence[str], log: Path) -> Started:
+    def __call__(self, python: Path, arguments: Sequence[str], log: Path, /) -> Started:
         """Start it in a process group of its own, its output going to ``log``."""
 
 
