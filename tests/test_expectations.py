@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-import tomllib
+import itertools
 from pathlib import Path
 
 import pytest
 from packaging.version import Version
 
 from builders import CHECKPOINT_ERROR, case_file
+from recompat.cases import read_case_files
 from recompat.errors import ConfigurationError
 from recompat.expectations import Expectations, load_expectations
 from recompat.matrix import load_matrix
@@ -141,13 +142,10 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
 
 def test_this_projects_own_claims_cover_every_case_and_default_release_once() -> None:
     folder = ROOT / "matrix"
-    claimed = tomllib.loads((folder / "expectations.toml").read_text(encoding="utf-8"))
-    files = [case_file(stem, *cases) for stem, cases in claimed.items()]
+    files = read_case_files(folder / "cases")
     releases = load_matrix(folder / "matrix.toml").default
     expectations = load_expectations(folder / "expectations.toml", files, releases)
-    for file in files:
-        for case in file.cases:
-            for version in releases:
-                claim = expectations.for_(case.id, version)
-                assert claim is not None, (case.id, version)
-                assert claim.link is not None, (case.id, version)
+    for case, version in itertools.product((case for file in files for case in file.cases), releases):
+        claim = expectations.for_(case.id, version)
+        assert claim is not None, (case.id, version)
+        assert claim.link is not None, (case.id, version)
