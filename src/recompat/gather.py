@@ -46,7 +46,7 @@ def publish(setup: Setup, summary: Summary) -> str:
     reports = setup.project.reports
     write_atomically(reports / "matrix.json", render_json(summary).encode())
     write_atomically(reports / "matrix.md", render_markdown(summary).encode())
-    width = shutil.get_terminal_size((120, 24)).columns
+    width = shutil.get_terminal_size((160, 24)).columns
     return render_terminal(summary, width=width, colour=_wants_colour())
 
 
