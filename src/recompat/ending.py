@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["ends_well", "leave"]
+__all__ = ["ends_well", "heed_sigterm", "leave"]
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -23,8 +23,7 @@ LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
 @contextlib.contextmanager
 def ends_well(note: Callable[[ExitCode], None] = lambda _: None) -> Iterator[None]:
     """Turn faults and interrupts into a sentence on stderr and ``SystemExit``. ``note`` is told the code."""
-    with contextlib.suppress(ValueError):  # only the main thread may set a handler
-        signal.signal(signal.SIGTERM, _terminated)
+    heed_sigterm()
     try:
         yield
     except RecompatError as error:
@@ -36,6 +35,12 @@ def ends_well(note: Callable[[ExitCode], None] = lambda _: None) -> Iterator[Non
         if fault is None:
             raise
         _end(fault, ExitCode.INCOMPLETE, note)
+
+
+def heed_sigterm() -> None:
+    """Take SIGTERM for Ctrl-C, so that nothing that was started is left behind."""
+    with contextlib.suppress(ValueError):  # only the main thread may set a handler
+        signal.signal(signal.SIGTERM, _terminated)
 
 
 def leave(code: ExitCode, note: Callable[[ExitCode], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Build", "build_environment", "drop_environment", "is_built", "python_of"]
+__all__ = [
+    "Build",
+    "build_environment",
+    "drop_environment",
+    "drop_unused_environment",
+    "is_built",
+    "python_of",
+]
 
 INSTALL_SECONDS = 3600.0
 COMPLETE = "recompat-complete.json"
@@ -68,8 +76,16 @@ def build_environment(location: Path, build: Build, log: Path) -> None:
 
 
 def drop_environment(location: Path) -> None:
-    """Remove the environment and its cache, as far as the system lets us."""
+    """Remove the environment and its cache, as far as the system lets us; what is left of it is never used again."""
+    with contextlib.suppress(OSError):
+        (location / COMPLETE).unlink()
     shutil.rmtree(location, ignore_errors=True)
+
+
+def drop_unused_environment(location: Path) -> None:
+    """Remove what nox made for a session that had nothing to do; a kept environment stays."""
+    if not (location / COMPLETE).exists():
+        drop_environment(location)
 
 
 def _requirement(build: Build) -> str:

@@ -6,7 +6,10 @@ A noxfile calls ``define_sessions``; nothing else of recompat knows nox.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING
 import nox
 from packaging.version import Version
 
-from recompat.ending import ends_well, leave
+from recompat.ending import ends_well, heed_sigterm, leave
 from recompat.errors import ConfigurationError, ExitCode, RecompatError
 from recompat.options import parse_options
 from recompat.plan import Plan
@@ -26,12 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["define_sessions"]
 
+PR_SET_PDEATHSIG = 1
+
 
 def define_sessions(root: Path) -> None:
     """Define ``probe(torch=…)``, ``matrix`` (the default) and ``report`` for the project in ``root``."""
     project, run = Project(root.resolve()), RunFolder()
+    heed_sigterm()
     if run.mine:
         atexit.register(_close, run)
+    else:
+        _end_with_parent()
     names, required = _sessions(project, run)
 
     @nox.session(venv_backend="uv", reuse_venv=True, allow_parallel=True, default=False)
@@ -63,6 +71,9 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
         plan = Plan(project, run, parse_options(_positional()))
         if plan.options.jobs:
             nox.options.parallel = plan.options.jobs
+        if run.mine and _in_parallel(plan.options.jobs):
+            with contextlib.suppress(RecompatError):  # left to the session
+                plan.announce()
         return [str(v) for v in plan.known], [str(v) for v in plan.pending]
     except ConfigurationError:
         if any(argument.startswith("probe(") for argument in sys.argv):
@@ -75,6 +86,27 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
 
 def _positional() -> Sequence[str]:
     return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
+
+
+def _in_parallel(jobs: int | None) -> bool:
+    """Whether probes will run in processes of their own, of which nox shows nothing until they end.
+
+    Told by the command line, since nox hands a noxfile no more. A wrong guess does no harm: a notice comes late, or
+    where it was not needed.
+    """
+    ours = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+    parallel = jobs or "NOX_PARALLEL" in os.environ or any(word.startswith(("-j", "--parallel")) for word in ours)
+    chosen = any(word.startswith(("matrix", "probe")) for word in ours)
+    others = any(
+        word.startswith(("-s", "-e", "-k", "-t", "-l", "--session", "--keyword", "--tag", "--list")) for word in ours
+    )
+    return bool(parallel) and (chosen or not others)
+
+
+def _end_with_parent() -> None:
+    """On Linux, get SIGTERM when the nox that started this process dies, even by SIGKILL."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _close(run: RunFolder) -> None:

@@ -64,6 +64,11 @@ class Plan:
         """The selected releases that have something to run."""
         return [release for release in self._selected if pending_of(self._setup, release, self._record(release))]
 
+    def announce(self) -> None:
+        """Say what has to be known before anything is installed, if anything will be."""
+        if self.pending:
+            self._sources_to_install_from()
+
     def probe(self, release: Version, location: Path) -> None:
         """Bring the record of ``release`` up to date, with an environment at ``location``."""
         progress = Progress(f"torch {release}", quiet=self.options.quiet)

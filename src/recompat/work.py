@@ -10,7 +10,14 @@ import msgspec
 from packaging.version import Version
 
 from recompat import __version__
-from recompat.environment import Build, build_environment, drop_environment, is_built, python_of
+from recompat.environment import (
+    Build,
+    build_environment,
+    drop_environment,
+    drop_unused_environment,
+    is_built,
+    python_of,
+)
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
@@ -69,6 +76,7 @@ class Work:
         earlier = standing_record(self._setup, self._release)
         pending = pending_of(self._setup, self._release, earlier)
         if not pending and earlier is not None:
+            drop_unused_environment(self._location)
             return earlier
         try:
             record = self._attempt(earlier, pending, sources)
