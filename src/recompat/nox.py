@@ -74,8 +74,6 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
         if run.mine and _in_parallel(plan.options.jobs):
             with contextlib.suppress(RecompatError):  # left to the session
                 plan.announce()
-        if plan.pending and run.mine and (plan.options.jobs or _parallel()):
-            plan.announce()  # nox shows what a parallel session says only when it has ended
         return [str(v) for v in plan.known], [str(v) for v in plan.pending]
     except ConfigurationError:
         if any(argument.startswith("probe(") for argument in sys.argv):
@@ -109,13 +107,6 @@ def _end_with_parent() -> None:
     """On Linux, get SIGTERM when the nox that started this process dies, even by SIGKILL."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _parallel() -> bool:
-    """Whether this is the parent of a nox -j that runs sessions (and does not list them)."""
-    arguments = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
-    listing = {"-l", "--list", "--list-sessions"}.intersection(arguments)
-    return not listing and any(argument.startswith(("-j", "--parallel")) for argument in arguments)
 
 
 def _close(run: RunFolder) -> None:

@@ -75,10 +75,6 @@ class Plan:
         record = Work(self._setup, release, location, progress).run(self._sources_to_install_from)
         progress.say(_ending(record))
 
-    def announce(self) -> None:
-        """Say what has to be known before anything is installed, unless it has been said."""
-        self._sources_to_install_from()
-
     def report(self, *, recorded: bool = False) -> ExitCode:
         """Write the reports, print the table, and return what it amounts to.
 
