@@ -110,9 +110,16 @@ def test_a_probe_that_begins_no_trial_is_trouble(cases: list[CaseAddress]) -> No
     with pytest.raises(EnvironmentTrouble) as caught:
         run_trials(job(FakeSpawn(lambda _: [], status=-9)), cases, lambda _: None)
     assert caught.value.trouble.kind is TroubleKind.PROBE_FAILED
-    assert (
-        caught.value.trouble.reason == "The probe ended by SIGKILL before its first trial. The log is logs/probe.log."
+    assert caught.value.trouble.reason == (
+        "The cases were not run: the probe ended by SIGKILL before its first trial. The log is logs/probe.log."
     )
+
+
+def test_a_probe_that_fails_by_itself_blames_no_case(cases: list[CaseAddress]) -> None:
+    with pytest.raises(EnvironmentTrouble) as caught:
+        run_trials(job(FakeSpawn(dies_at_two, status=70)), cases, lambda _: None)
+    assert caught.value.trouble.kind is TroubleKind.PROBE_FAILED
+    assert "the probe itself failed" in caught.value.trouble.reason
 
 
 def cold_trial(event: dict[str, object], cases: list[CaseAddress]) -> Trial:

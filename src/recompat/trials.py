@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CaseAddress", "Isolation", "Job", "default_isolation", "read_facts", "run_trials"]
 
 Isolation = Literal["fork", "process"]
+PROBE_FAILED = 70  # the exit status that the wire contract names
 IMPORT_LIMITS = 5  # how many times a trial's limit `import torch` may take
 
 
@@ -135,15 +136,14 @@ class _Replay:
                 case for event in end.events if event["event"] == "started" and (case := str(event["case"])) not in new
             ]
             trials |= new
+            if end.status == PROBE_FAILED:  # no case is to blame
+                raise self._trouble("the probe itself failed")
             if len(dying) == 1:
                 trials[dying[0]] = self._killed(end)
             elif dying:
                 self._jobs = 1  # the next probe tells which of them it was
             elif not new:
-                raise EnvironmentTrouble(
-                    TroubleKind.PROBE_FAILED,
-                    f"The probe {_ending(end)} before its first trial. The log is {_short(self._job.log)}.",
-                )
+                raise self._trouble(f"the probe {_ending(end)} before its first trial")
         return trials
 
     def _probe(self, cases: Sequence[CaseAddress]) -> ProbeEnd:
@@ -160,6 +160,10 @@ class _Replay:
         """How long a probe may be silent: a trial without a process of its own has only us to hold the clock."""
         alone = self._job.isolation == "process" and last is not None and last["event"] == "started"
         return self._job.timeout * (1 if alone else IMPORT_LIMITS)
+
+    def _trouble(self, what: str) -> EnvironmentTrouble:
+        reason = f"The cases were not run: {what}. The log is {_short(self._job.log)}."
+        return EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason)
 
     def _listen(self, event: Event) -> None:
         if event["event"] == "finished":
