@@ -23,9 +23,10 @@ from recompat.work import now
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recompat.expectations import Expectations
     from recompat.project import Setup
 
-__all__ = ["gather", "publish"]
+__all__ = ["gather", "publish", "read_claims"]
 
 
 def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
@@ -36,9 +37,17 @@ def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
     """
     records, _ = load_records(setup.project.records)
     chosen = [_record(setup, records, release) for release in releases]
+    return summarise(chosen, setup.files, setup.cases, read_claims(setup, releases, records), now())
+
+
+def read_claims(setup: Setup, releases: Sequence[Version], records: Sequence[Record]) -> Expectations:
+    """Read the expectations, which may speak of every release that is named, asked for or recorded.
+
+    Raises:
+        ConfigurationError: ``expectations.toml`` cannot be used.
+    """
     known = {*setup.matrix.releases, *releases, *(Version(record.environment.torch) for record in records)}
-    expectations = load_expectations(setup.project.expectations, setup.files, known)
-    return summarise(chosen, setup.files, setup.cases, expectations, now())
+    return load_expectations(setup.project.expectations, setup.files, known)
 
 
 def publish(setup: Setup, summary: Summary) -> str:

@@ -18,7 +18,7 @@ import nox
 from packaging.version import Version
 
 from recompat.ending import ends_well, heed_sigterm, leave
-from recompat.errors import ConfigurationError, ExitCode, RecompatError
+from recompat.errors import ExitCode, RecompatError
 from recompat.options import parse_options
 from recompat.plan import Plan
 from recompat.project import Project
@@ -75,12 +75,10 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
             with contextlib.suppress(RecompatError):  # left to the session
                 plan.announce()
         return [str(v) for v in plan.known], [str(v) for v in plan.pending]
-    except ConfigurationError:
-        if any(argument.startswith("probe(") for argument in sys.argv):
+    except RecompatError:
+        if any(argument.startswith("probe(") for argument in sys.argv):  # nox would only say that there is none
             with ends_well():
                 raise
-        return [], []
-    except RecompatError:
         return [], []
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from recompat.gather import gather, publish
+from recompat.errors import ConfigurationError
+from recompat.gather import gather, publish, read_claims
 from recompat.interpreters import platform_id, running
 from recompat.model import Replay
 from recompat.progress import Progress
@@ -61,7 +62,14 @@ class Plan:
 
     @property
     def pending(self) -> Sequence[Version]:
-        """The selected releases that have something to run."""
+        """The selected releases that have something to run before they can be judged.
+
+        None where the expectations cannot be used: ``report`` will say so, and nothing should have been run for that.
+        """
+        try:
+            read_claims(self._setup, self._selected, self._records)
+        except ConfigurationError:
+            return []
         return [release for release in self._selected if pending_of(self._setup, release, self._record(release))]
 
     def announce(self) -> None:
