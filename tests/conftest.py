@@ -9,7 +9,7 @@ import pytest
 
 from support.environment import isolated
 from support.index import Index
-from support.project import Project
+from support.project import Project, nox
 from support.wheels import Behaviour, build_package, build_torch
 
 if TYPE_CHECKING:
@@ -45,3 +45,20 @@ def env(index: Index, tmp_path: Path) -> dict[str, str]:
 def project(index: Index, tmp_path: Path) -> Project:
     """A copy of the project, with wheels from ``index`` alone."""
     return Project(tmp_path / "project", index)
+
+
+@pytest.fixture(scope="session")
+def finished_reports(wheelhouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``nox -s matrix`` left under ``reports/`` where all is as expected."""
+    with Index(wheelhouse) as index:
+        project = Project(tmp_path_factory.mktemp("finished") / "project", index)
+        done = nox(project, "-s", "matrix")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project.reports
+
+
+@pytest.fixture
+def finished(project: Project, finished_reports: Path) -> Project:
+    """A project whose matrix was run; nothing has been asked of its index yet."""
+    shutil.copytree(finished_reports, project.reports)
+    return project
