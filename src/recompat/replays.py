@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["bare_name", "flaky", "label", "process_dependent", "stable", "unsteady"]
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
-PID = re.compile(r"\b(pid|process)([ =:#]{1,3})[0-9]+", re.IGNORECASE)
+PID = re.compile(r"\b(pid|(?:sub)?process)([ =:#]{1,3})[0-9]+", re.IGNORECASE)
 
 
 def stable(trial: Trial) -> Trial:
