@@ -96,7 +96,7 @@ def test_of_several_suspects_the_guilty_one_is_found(cases: list[CaseAddress]) -
     spawn = FakeSpawn(together_and_then_alone, status=3)
     results = run_trials(job(spawn), cases, lambda _: None)
     assert outcomes(results) == [Outcome.PASS, Outcome.CRASH, Outcome.PASS]
-    assert results[1].trials[Replay.COLD].detail == "ended with status 3"
+    assert results[1].trials[Replay.COLD].detail == "exited with status 3"
 
 
 def test_silence_is_a_timeout(cases: list[CaseAddress]) -> None:

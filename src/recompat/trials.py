@@ -211,7 +211,7 @@ def _ending(end: ProbeEnd) -> str:
         return "ended for its silence"
     if end.status < 0:
         return f"ended by {signal.Signals(-end.status).name}"
-    return f"ended with status {end.status}"
+    return f"exited with status {end.status}"
 
 
 def _short(path: Path) -> str:
