@@ -26,6 +26,7 @@ import os, signal, sys
 
 def case_aborts(): os.abort()
 def case_killed(): os.kill(os.getpid(), signal.SIGKILL)
+def case_terminated(): os.kill(os.getpid(), signal.SIGTERM)
 def case_exits(): os._exit(3)
 def case_exits_well(): os._exit(0)
 def case_leaves(): sys.exit(3)
@@ -96,6 +97,7 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
     [
         ("aborts", "ended by SIGABRT"),
         ("killed", "ended by SIGKILL"),
+        ("terminated", "ended by SIGTERM"),
         ("exits", "exited with status 3"),
         ("exits_well", "exited with status 0"),
         ("leaves", "exited with status 3"),

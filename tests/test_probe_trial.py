@@ -97,8 +97,9 @@ def test_differs_if_only_the_reference_raises(probing: Probing) -> None:
     assert trial["detail"] == "The reference raises builtins.NotImplementedError: not for you; the case does not."
 
 
-def test_an_interrupt_that_the_case_raises_is_an_exception_like_others(probing: Probing) -> None:
-    trial = probing.trial("def case_it(): raise KeyboardInterrupt")
+@pytest.mark.parametrize("how", ["raise KeyboardInterrupt", "os.kill(os.getpid(), signal.SIGINT); time.sleep(300)"])
+def test_an_interrupt_that_the_case_raises_is_an_exception_like_others(probing: Probing, how: str) -> None:
+    trial = probing.trial(f"import os, signal, time\ndef case_it(): {how}")
     assert (trial["outcome"], trial["raised"]["type"]) == ("raises", "builtins.KeyboardInterrupt")
 
 

@@ -109,7 +109,6 @@ class Children:
             os.waitpid(pid, 0)
             trial = {**_died(f"no result within {self._limit:g} s"), "outcome": "timeout"}
         del self._running[pid]
-        os.unlink(running.result)
         task = running.task
         self._wire.send("finished", case=task.case, sha256=task.sha256, seconds=round(seconds, 4), **trial)
 

@@ -69,7 +69,7 @@ class Probing:
     def run(self, *arguments: str | Path) -> list[dict[str, Any]]:
         """Run a probe to its end and return its events."""
         with self.start(*arguments) as process:
-            self.log, _ = process.communicate(timeout=60)
+            self.log, _ = process.communicate("no trial should read this", timeout=60)
         self.status = process.returncode
         return self.events()
 
