@@ -19,7 +19,7 @@ from recompat.tools import uv_binary
 from recompat.wheels import EnvironmentTrouble, Wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 
 INSTALL_SECONDS = 3600.0
 COMPLETE = "recompat-complete.json"
-NOISE = re.compile(r"Using|Resolved|Prepared|Downloading|Downloaded|Creating|Activate|warning|hint|Request failed")
+REASON = re.compile(r"\s*(?:(?:error|cause|Caused by):|[\u00d7╰]\S*)\s*(?=\S)")  # older ones are drawn: `╰─▶ Because …`
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -145,8 +145,14 @@ def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
 
 def _summary(said: str) -> str:
     """What uv says at the end: its first and its last reason, on one line and without the address of any index."""
-    lines = [re.sub(r"^(error|cause): ", "", line.strip(" \t\u00d7╰─▶│├╴")) for line in said.splitlines()]
-    reasons = [line for line in lines if line and not NOISE.match(line)]
+    reasons = list(_reasons(said))
     text = ": ".join(dict.fromkeys([*reasons[:1], *reasons[-1:]]))
-    text = re.sub(r"(?:https?|file)://\S*?([^/\s#]*)(?:#\S*)?(?=[\s`)]|$)", r"\1", text)
+    text = re.sub(r"(?:https?|file)://\S*?([^/\s#]*)(?:#[^\s`)]*)?(?=[\s`)]|$)", r"\1", text)
     return (text[:400] or "uv gave no reason").rstrip(".") + "."
+
+
+def _reasons(said: str) -> Iterator[str]:
+    """The paragraphs that begin with a mark, whose lines uv may have wrapped."""
+    for paragraph in re.split(r"\n\s*\n|\n(?=\S)|\n(?=" + REASON.pattern + ")", said):
+        if REASON.match(paragraph):
+            yield " ".join(REASON.sub("", paragraph, count=1).split()).rstrip(":")
