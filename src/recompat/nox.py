@@ -6,7 +6,6 @@ A noxfile calls ``define_sessions``; nothing else of recompat knows nox.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import ctypes
 import os
 import signal
@@ -72,7 +71,7 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
         if plan.options.jobs:
             nox.options.parallel = plan.options.jobs
         if run.mine and _in_parallel(plan.options.jobs):
-            with contextlib.suppress(RecompatError):  # left to the session
+            with ends_well():  # what is wrong with the sources every probe would say again
                 plan.announce()
         return [str(v) for v in plan.known], [str(v) for v in plan.pending]
     except RecompatError:
