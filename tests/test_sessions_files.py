@@ -81,7 +81,9 @@ def test_all_faults_of_expectations_at_once(project: Project) -> None:
     ],
 )
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one", "two"])
-def test_expectations_that_are_no_toml(finished: Project, text: str | None, sentence: str, jobs: tuple[str, ...]) -> None:
+def test_expectations_that_are_no_toml(
+    finished: Project, text: str | None, sentence: str, jobs: tuple[str, ...]
+) -> None:
     before = {name: (finished.reports / name).read_bytes() for name in ("matrix.json", "matrix.md")}
     if text is None:
         finished.expectations.unlink()

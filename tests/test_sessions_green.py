@@ -128,7 +128,9 @@ def test_one_release_alone(project: Project) -> None:
 
     default = nox(project, "-s", "report", "--", "--torch", "9.0.0,9.1.0")
     assert default.returncode == 6
-    assert "torch 9.1.0 has not been run yet; nox -s matrix -- --torch 9.1.0 runs it." in " ".join(default.stdout.split())
+    assert "torch 9.1.0 has not been run yet; nox -s matrix -- --torch 9.1.0 runs it." in " ".join(
+        default.stdout.split()
+    )
 
     rest = nox(project, "-s", "matrix")
     check_green(project, rest)

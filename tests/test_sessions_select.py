@@ -88,7 +88,11 @@ THERE = "There are: 9.0.0, 9.1.0, 9.1.1, 9.2.0."
         ("-s matrix -- -k nope", 5, "No case matches -k 'nope'. There are: passes::square, regresses::regresses."),
         ("-s matrix -- -j 2 -k nope", 5, "No case matches -k 'nope'. There are: passes::square, regresses::regresses."),
         ("-s matrix -- -k (square", 4, "-k '( square' cannot be read; write words joined by and, or, not and parenth"),
-        ("-s matrix -- --torch nine", 4, "--torch nine cannot be read; write a release (2.11.0), a range (>=2.9), late"),
+        (
+            "-s matrix -- --torch nine",
+            4,
+            "--torch nine cannot be read; write a release (2.11.0), a range (>=2.9), late",
+        ),
         ("-s matrix -j 2 -- --sauce cpu", 4, "Unrecognized arguments: --sauce cpu; nox -s matrix -- --help lists t"),
         ("-s matrix -- --timeout 0", 4, "Argument --timeout: 0 is not between 0 and 86400 seconds; nox -s matrix"),
         ("-s probe(torch='8.0.0') -- --torch 8.0.0", 5, f"No release matches --torch 8.0.0. {THERE}"),

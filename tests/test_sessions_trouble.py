@@ -24,7 +24,10 @@ TROUBLE = {
     "9.8.0": ("install-failed", "500 Internal Server Error"),
     "9.9.0": ("install-failed", "404 Not Found"),
     "9.10.0": ("unreachable", "torch 9.10.0 was not installed, the index is out of reach: "),
-    "9.11.0": ("no-interpreter", "torch 9.11.0 has a wheel for cp319, and no such interpreter is here or can be fetched: "),
+    "9.11.0": (
+        "no-interpreter",
+        "torch 9.11.0 has a wheel for cp319, and no such interpreter is here or can be fetched: ",
+    ),
     "9.12.0": ("no-wheel", "torch 9.12.0 has no wheel for this platform; run it on another one."),
     "9.13.0": ("install-failed", "does not satisfy Python>=3.99"),
     "9.14.0": ("import-failed", "import torch did not end within 10 s. The log is torch9.14.0-"),
@@ -64,7 +67,9 @@ def test_every_trouble_has_its_reason_and_hurts_no_other(project: Project) -> No
     assert done.returncode == 6, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     found = {release: record_of(project, release)["trouble"] for release in TROUBLE}
-    assert {release: trouble["kind"] for release, trouble in found.items()} == {r: kind for r, (kind, _) in TROUBLE.items()}
+    assert {release: trouble["kind"] for release, trouble in found.items()} == {
+        r: kind for r, (kind, _) in TROUBLE.items()
+    }
     columns = {column["torch"]: column for column in project.matrix_json()["environments"]}
     assert list(columns) == ["9.0.0", *TROUBLE, "9.15.0"]
     page = (project.reports / "matrix.md").read_text("utf-8")
@@ -112,7 +117,9 @@ def test_no_network_before_anything(project: Project) -> None:
     for release in ("9.0.0", "9.1.0"):
         trouble = record_of(project, release)["trouble"]
         assert trouble["kind"] == "unreachable"
-        assert trouble["reason"].startswith(f"torch {release} could not be looked up: PyTorch's CPU index is out of reach; ")
+        assert trouble["reason"].startswith(
+            f"torch {release} could not be looked up: PyTorch's CPU index is out of reach; "
+        )
         assert trouble["reason"].endswith("Check the network and run it again.")
     assert said(done.stderr) == []  # nothing will be downloaded instead
     assert leftovers(project) == []
