@@ -1,0 +1,113 @@
+"""Ctrl-C, SIGTERM and SIGKILL in the middle: nothing runs on, nothing half done is trusted, the next run completes."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.index import Fault
+from support.project import add_case, interrupt, nox, start
+from support.sessions import GREEN, NOTICE, leftovers, processes, said, stopped_writing, wait_for
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from support.project import Project
+
+LAST = "torch-9.1.0-py3-none-any.whl"
+PARALLEL = pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one", "two"])
+SIGNALS = pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+
+
+def stop(process: subprocess.Popen[str], by: signal.Signals) -> None:
+    """Press Ctrl-C, or end nox as a supervisor does: only nox itself gets that."""
+    if by is signal.SIGINT:
+        interrupt(process)
+    else:
+        process.send_signal(by)
+
+
+def installing(project: Project) -> bool:
+    """Whether uv waits for the wheel that never comes."""
+    return any(request.path.rpartition("/")[2].startswith(LAST) for request in project.index.requests)
+
+
+def sleeping(project: Project, at_least: int) -> bool:
+    """Whether so many trials of ``hangs`` run: their probes say so on the command line, and each has forked a child."""
+    return sum("hangs.py::sleeps" in command for command in processes(project)) >= at_least
+
+
+def check_stopped(project: Project, process: subprocess.Popen[str]) -> str:
+    """Ended by itself with 2, in a sentence, and without a trace."""
+    out, err = stopped_writing(process)
+    assert process.returncode == 2, out + err
+    told = said(out + err)
+    assert any(line.startswith("Interrupted") and line.endswith("finished records stay.") for line in told), told
+    assert "Traceback" not in out + err
+    wait_for(lambda: not processes(project), "no process is left")
+    assert leftovers(project) == []
+    assert not (project.reports / "matrix.json").exists()
+    return out + err
+
+
+def check_completes(project: Project) -> None:
+    """The next run has its way, and does not run again what was recorded."""
+    recorded = {record["environment"]["torch"]: record for record in project.records().values()}
+    done = nox(project, "-s", "matrix")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert project.cells() == GREEN
+    for release, before in recorded.items():
+        assert f"probe(torch='{release}')" not in done.stderr
+        assert before in project.records().values()
+    assert leftovers(project) == []
+
+
+@SIGNALS
+@PARALLEL
+def test_while_installing(project: Project, by: signal.Signals, jobs: tuple[str, ...]) -> None:
+    project.index.faults[LAST] = Fault.STALL
+    project.index.stall_seconds = 300
+    with start(project, *jobs, "-s", "matrix", env={"UV_HTTP_TIMEOUT": "300"}) as process:
+        wait_for(lambda: installing(project) and project.records(), "9.0.0 is recorded and 9.1.0 is being installed")
+        stop(process, by)
+        check_stopped(project, process)
+    assert [record["environment"]["torch"] for record in project.records().values()] == ["9.0.0"]
+    project.index.faults.clear()
+    check_completes(project)
+
+
+@SIGNALS
+@PARALLEL
+def test_during_trials(project: Project, by: signal.Signals, jobs: tuple[str, ...]) -> None:
+    (hangs,) = add_case(project.cases, "hangs")
+    project.write_matrix(timeout=300)
+    with start(project, *jobs, "-s", "matrix") as process:
+        wait_for(lambda: sleeping(project, 12 if jobs else 6), "each replay of each release is at the case that hangs")
+        stop(process, by)
+        check_stopped(project, process)
+    assert project.records() == {}
+    hangs.unlink()
+    check_completes(project)
+
+
+@PARALLEL
+def test_killed_during_trials(project: Project, jobs: tuple[str, ...]) -> None:
+    (hangs,) = add_case(project.cases, "hangs")
+    project.write_matrix(timeout=300)
+    with start(project, *jobs, "-s", "matrix") as process:
+        wait_for(lambda: sleeping(project, 12 if jobs else 6), "each replay of each release is at the case that hangs")
+        process.kill()
+        out, err = stopped_writing(process)
+        assert process.returncode == -signal.SIGKILL
+        assert NOTICE in err
+        assert "recorded" not in out
+        wait_for(lambda: not processes(project), "no process is left")
+    assert project.records() == {}
+    assert not [path for path in project.reports.rglob(".*") if path.is_file()]
+    hangs.unlink()
+    done = nox(project, "-s", "matrix")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert project.cells() == GREEN
+    assert [name for name in leftovers(project) if name.startswith("probe")] == []
