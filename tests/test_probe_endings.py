@@ -31,6 +31,7 @@ def case_exits(): os._exit(3)
 def case_exits_well(): os._exit(0)
 def case_leaves(): sys.exit(3)
 def case_leaves_well(): sys.exit()
+def case_leaves_below_zero(): sys.exit(-1)
 def case_leaves_with_a_text(): sys.exit("no more")
 def case_passes(): return {}
 """
@@ -102,6 +103,7 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
         ("exits_well", "exited with status 0"),
         ("leaves", "exited with status 3"),
         ("leaves_well", "exited with status 0"),
+        ("leaves_below_zero", "exited with status 255"),
         ("leaves_with_a_text", "exited with status 1"),
     ],
 )
@@ -189,6 +191,8 @@ def test_without_isolation_a_trial_runs_in_the_probe(probing: Probing) -> None:
     assert probing.status == 3
 
 
-def test_without_isolation_it_ends_as_with(probing: Probing) -> None:
-    trial = probing.trial("def case_it(): return {}", "--isolation", "none")
+def test_without_isolation_a_thread_that_a_trial_left_does_not_keep_the_probe(probing: Probing) -> None:
+    sleeper = "threading.Thread(target=time.sleep, args=[300])"
+    source = f"import threading, time\ndef case_it():\n    {sleeper}.start()\n    return {{}}"
+    trial = probing.trial(source, "--isolation", "none")
     assert trial["outcome"] == "pass"
