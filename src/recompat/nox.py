@@ -10,6 +10,7 @@ import ctypes
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["define_sessions"]
 
 PR_SET_PDEATHSIG = 1
+EMPTY_ENVIRONMENT = 1 << 18  # bytes
 
 
 def define_sessions(root: Path) -> None:
@@ -70,9 +72,11 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
         plan = Plan(project, run, parse_options(_positional()))
         if plan.options.jobs:
             nox.options.parallel = plan.options.jobs
-        if run.mine and _in_parallel(plan.options.jobs):
-            with ends_well():  # what is wrong with the sources every probe would say again
-                plan.announce()
+        if run.mine and plan.pending and _will_probe():
+            with ends_well():
+                _check_room(project.root / ".nox")
+                if plan.options.jobs or _in_parallel():
+                    plan.announce()
         return [str(v) for v in plan.known], [str(v) for v in plan.pending]
     except RecompatError:
         if any(argument.startswith("probe(") for argument in sys.argv):  # nox would only say that there is none
@@ -85,19 +89,37 @@ def _positional() -> Sequence[str]:
     return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
 
 
-def _in_parallel(jobs: int | None) -> bool:
-    """Whether probes will run in processes of their own, of which nox shows nothing until they end.
+def _will_probe() -> bool:
+    """Whether probes will be started, so far as the command line tells: nox hands a noxfile no more.
 
-    Told by the command line, since nox hands a noxfile no more. A wrong guess does no harm: a notice comes late, or
-    where it was not needed.
+    A wrong guess does no harm: what has to be said beforehand is said late, or where it was not needed.
     """
-    ours = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
-    parallel = jobs or "NOX_PARALLEL" in os.environ or any(word.startswith(("-j", "--parallel")) for word in ours)
-    chosen = any(word.startswith(("matrix", "probe")) for word in ours)
-    others = any(
-        word.startswith(("-s", "-e", "-k", "-t", "-l", "--session", "--keyword", "--tag", "--list")) for word in ours
-    )
-    return bool(parallel) and (chosen or not others)
+    named = any(word.startswith(("matrix", "probe")) for word in _own())
+    others = ("-s", "-e", "-k", "-t", "-l", "--session", "--keyword", "--tag", "--list")
+    return named or not any(word.startswith(others) for word in _own())
+
+
+def _in_parallel() -> bool:
+    """Whether sessions run in processes of their own, of which nox shows nothing until they end."""
+    return "NOX_PARALLEL" in os.environ or any(word.startswith(("-j", "--parallel")) for word in _own())
+
+
+def _own() -> Sequence[str]:
+    return sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+
+
+def _check_room(folder: Path) -> None:
+    """See that an empty environment can be written: it is nox that makes one, and its failure would look like ours.
+
+    Raises:
+        OSError: it cannot.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(EMPTY_ENVIRONMENT))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def _end_with_parent() -> None:

@@ -60,7 +60,7 @@ class Plan:
         """The releases of ``matrix.toml``, and those that were asked for."""
         return sorted({*self._setup.matrix.default, *self._selected})
 
-    @property
+    @functools.cached_property
     def pending(self) -> Sequence[Version]:
         """The selected releases that have something to run before they can be judged.
 
@@ -73,9 +73,8 @@ class Plan:
         return [release for release in self._selected if pending_of(self._setup, release, self._record(release))]
 
     def announce(self) -> None:
-        """Say what has to be known before anything is installed, if anything will be."""
-        if self.pending:
-            self._sources_to_install_from()
+        """Say what has to be known before anything is installed."""
+        self._sources_to_install_from()
 
     def probe(self, release: Version, location: Path) -> None:
         """Bring the record of ``release`` up to date, with an environment at ``location``."""
