@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +33,7 @@ def test_a_syntax_error_names_the_line(tmp_path: Path) -> None:
     file = read_case_file(write(tmp_path, "import torch\ndef case_one(:\n"))
     assert [case.id for case in file.cases] == ["pattern::*"]
     assert file.fault is not None
-    assert file.fault.startswith("pattern.py, line 2 is not valid Python")
+    assert file.fault.startswith("pattern.py is not valid Python in line 2: ")
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
@@ -53,6 +54,42 @@ def test_a_name_that_is_defined_twice(tmp_path: Path) -> None:
     file = read_case_file(write(tmp_path, "def case_a(): ...\ndef case_b(): ...\ndef case_a(): ...\n"))
     assert [case.id for case in file.cases] == ["pattern::a", "pattern::b"]
     assert file.fault == "pattern.py defines case_a more than once; rename all but one."
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("if True:\n    def case_a(): ...\n", "defines case_a in line 2 otherwise than as a plain function"),
+        ("def case_b(): ...\nasync def case_a(): ...\n", "defines case_a in line 2 otherwise than as a plain function"),
+        ("class case_a: ...\n", "defines case_a in line 1 otherwise than as a plain function"),
+        ("def case_(): ...\n", "defines a case without a name"),
+        ("a = " + "1 + " * 30_000 + "1\n", "is not valid Python"),
+    ],
+)
+def test_no_case_is_lost_in_silence(tmp_path: Path, text: str, fault: str) -> None:
+    assert fault in str(read_case_file(write(tmp_path, text)).fault)
+
+
+@pytest.mark.parametrize("name", ["a::b.py", "a-b.py", "a b.py", "a.b.py", "1st.py", os.fsdecode(b"caf\xe9.py")])
+def test_a_name_that_cannot_be_imported(tmp_path: Path, name: str) -> None:
+    file = read_case_file(write(tmp_path, "def case_a(): ...", name))
+    assert "is imported by its name" in str(file.fault)
+    assert file.cases[0].id.encode()
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "folder.py").mkdir()
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "link.py").symlink_to(tmp_path / "nowhere")
+    (tmp_path / ".#edited.py").symlink_to("someone@somewhere")  # a lock of Emacs
+    files = read_case_files(tmp_path)
+    assert [file.path.name for file in files] == ["folder.py", "link.py", "pipe.py"]
+    assert all("is no file" in str(file.fault) for file in files)
+
+
+def test_a_title_is_text_that_can_be_written(tmp_path: Path) -> None:
+    file = read_case_file(write(tmp_path, 'def case_a():\n    "\\ud800 title"\n'))
+    assert file.cases[0].title == "\\ud800 title"
 
 
 def test_private_files_are_no_case_files(tmp_path: Path) -> None:

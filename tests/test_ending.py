@@ -22,6 +22,7 @@ def terminal_signals() -> Iterator[None]:
 
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "reports/matrix.json")
+IN_THE_WAY = NotADirectoryError(errno.ENOTDIR, "Not a directory", "reports")
 LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json")
 
 
@@ -35,6 +36,11 @@ LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json
             FULL,
             6,
             "recompat: The disk is full: reports/matrix.json was not written; free some space and run it again.\n",
+        ),
+        (
+            IN_THE_WAY,
+            6,
+            "recompat: reports is in the way or gone (Not a directory); put that right and run it again.\n",
         ),
         (
             LOCKED,
@@ -54,9 +60,11 @@ def test_faults_end_in_a_sentence(
     assert capsys.readouterr().err == sentence
 
 
-def test_a_fault_of_ours_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError), ends_well():
+def test_a_fault_of_ours_keeps_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending, ends_well():
         _ = 1 / 0
+    assert ending.value.code == 3
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_leaving_when_all_is_well_is_no_exit() -> None:

@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from recompat.model import Environment, Record, Run
 from recompat.record import BadRecord, load_record, load_records, save_record, write_atomically
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RECORD = Record(
     Environment("2.11.0", "cp311", "linux_x86_64", "cp311"), Run("0", "p", {}, "t", "t", {"installing": 1.5})
@@ -49,11 +47,19 @@ def not_text(_: bytes) -> bytes:
     return b"\xff\0"
 
 
+def of_no_release(_: bytes) -> bytes:
+    environment = msgspec.structs.replace(RECORD.environment, torch="garbage")
+    with tempfile.TemporaryDirectory() as folder:
+        return save_record(Path(folder), msgspec.structs.replace(RECORD, environment=environment)).read_bytes()
+
+
 def deeply_nested(_: bytes) -> bytes:
     return b"[" * 200_000
 
 
-@pytest.mark.parametrize("damage", [truncated, edited, of_a_newer_schema, not_a_record, not_text, deeply_nested])
+@pytest.mark.parametrize(
+    "damage", [truncated, edited, of_a_newer_schema, not_a_record, not_text, of_no_release, deeply_nested]
+)
 def test_a_damaged_record_is_named_and_set_aside(tmp_path: Path, damage: object) -> None:
     path = save_record(tmp_path, RECORD)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
@@ -92,6 +98,19 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
         write_atomically(path, "not bytes")  # type: ignore[arg-type]
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_write_that_fails_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("in the way")
+    with pytest.raises(FileExistsError) as caught:
+        write_atomically(tmp_path / "folder" / "file", b"")
+    assert caught.value.filename == str(tmp_path / "folder" / "file")
+
+
+def test_what_is_no_file_is_no_record(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
+    assert load_records(tmp_path) == ((), ())
 
 
 def test_files_are_readable_by_others_as_the_umask_says(tmp_path: Path) -> None:

@@ -44,7 +44,12 @@ def test_a_selector_that_matches_nothing_says_what_there_is(selector: str) -> No
         select(selector)
 
 
-@pytest.mark.parametrize("selector", ["", " , ", "newest", ">=x"])
+def test_two_spellings_are_one_release() -> None:
+    (release,) = select_releases("9", [Version("9.0.0")], list)
+    assert str(release) == "9.0.0"
+
+
+@pytest.mark.parametrize("selector", ["", " , ", "newest", ">=x", "9" * 5000, ">=" + "9" * 5000])
 def test_a_selector_that_cannot_be_read(selector: str) -> None:
     with pytest.raises(ConfigurationError, match="--torch"):
         select(selector)

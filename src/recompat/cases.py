@@ -18,6 +18,7 @@ from recompat.errors import ConfigurationError
 __all__ = ["Case", "CaseFile", "read_case_file", "read_case_files"]
 
 PREFIX = "case_"
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -46,7 +47,7 @@ def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
     Raises:
         ConfigurationError: the folder does not exist or holds no case file.
     """
-    paths = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    paths = sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
     if not paths:
         raise ConfigurationError(f"There is no case file in {folder}; add one, such as {folder / 'my_pattern.py'}.")
     return tuple(read_case_file(path) for path in paths)
@@ -54,27 +55,60 @@ def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
 
 def read_case_file(path: Path) -> CaseFile:
     """Read one case file; what is wrong with it becomes its ``fault``."""
-    source = path.read_bytes()
-    sha256 = hashlib.sha256(source).hexdigest()
-    unknown = (Case(f"{path.stem}::*", path.name),)
+    shown = path.name.encode(errors="backslashreplace").decode()
+    unknown = (Case(f"{shown.removesuffix('.py')}::*", shown),)
+    try:
+        if not path.stem.isidentifier() or shown != path.name:
+            raise _Fault("is imported by its name, which is no Python identifier; rename it, to my_pattern.py say.")
+        source = _read(path)
+        sha256 = hashlib.sha256(source).hexdigest()
+        cases = _cases(path, source)
+    except _Fault as error:
+        return CaseFile(path, "", unknown, f"{shown} {error}")
+    twice = [name for name, count in Counter(case.id for case in cases).items() if count > 1]
+    if twice:
+        names = ", ".join(PREFIX + name.partition("::")[2] for name in twice)
+        fault = f"{shown} defines {names} more than once; rename all but one."
+        return CaseFile(path, sha256, tuple({case.id: case for case in cases}.values()), fault)
+    return CaseFile(path, sha256, cases)
+
+
+class _Fault(Exception):
+    """Why no case of a file can be run: the rest of a sentence that begins with the file's name."""
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():  # a FIFO would wait for someone to write
+        raise _Fault("is no file, or a link to none; remove it.")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _Fault(f"cannot be read ({error.strerror}); make it readable.") from error
+
+
+def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
     try:
         tree = ast.parse(source, filename=path.name)
-    except (SyntaxError, ValueError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        reason = getattr(error, "msg", None) or str(error)
-        return CaseFile(path, sha256, unknown, f"{path.name}{line} is not valid Python: {reason}.")
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
-    if not functions:
-        none = f"{path.name} defines no case; a case is a function whose name starts with {PREFIX}."
-        return CaseFile(path, sha256, unknown, none)
-    names = Counter(node.name for node in functions)
-    cases = tuple({node.name: _case(path.stem, node) for node in functions}.values())
-    twice = [name for name, count in names.items() if count > 1]
-    fault = f"{path.name} defines {', '.join(twice)} more than once; rename all but one." if twice else None
-    return CaseFile(path, sha256, cases, fault)
+    except SyntaxError as error:
+        raise _Fault(
+            f"is not valid Python{f' in line {error.lineno}' if error.lineno else ''}: {error.msg}."
+        ) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise _Fault(f"is not valid Python: {str(error) or 'it is nested too deeply'}.") from error
+    plain = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
+    for node in ast.walk(tree):
+        if isinstance(node, DEFINITIONS) and node.name.startswith(PREFIX) and node not in plain:
+            raise _Fault(
+                f"defines {node.name} in line {node.lineno} otherwise than as a plain function at its top level."
+            )
+    if not plain:
+        raise _Fault(f"defines no case; a case is a function whose name starts with {PREFIX}.")
+    if any(node.name == PREFIX for node in plain):
+        raise _Fault(f"defines a case without a name; add one after {PREFIX}.")
+    return tuple(_case(path.stem, node) for node in plain)
 
 
 def _case(stem: str, node: ast.FunctionDef) -> Case:
     name = node.name.removeprefix(PREFIX)
     title = (ast.get_docstring(node) or name.replace("_", " ")).partition("\n")[0].strip()
-    return Case(f"{stem}::{name}", title)
+    return Case(f"{stem}::{name}", title.encode(errors="backslashreplace").decode())

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import signal
 import sys
+import traceback
 from typing import TYPE_CHECKING, NoReturn
 
 from recompat.errors import ExitCode, RecompatError
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ends_well", "heed_sigterm", "leave"]
 
-FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.ELOOP, errno.ENAMETOOLONG}
 LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -33,8 +35,11 @@ def ends_well(note: Callable[[ExitCode], None] = lambda _: None) -> Iterator[Non
     except OSError as error:
         fault = _storage(error)
         if fault is None:
-            raise
-        _end(fault, ExitCode.INCOMPLETE, note)
+            _fail(error, note)
+        else:
+            _end(fault, ExitCode.INCOMPLETE, note)
+    except Exception as error:  # noqa: BLE001 - a fault of ours: the traceback is what mends it
+        _fail(error, note)
 
 
 def heed_sigterm() -> None:
@@ -56,11 +61,18 @@ def _end(sentence: str, code: ExitCode, note: Callable[[ExitCode], None]) -> Non
     leave(code, note)
 
 
+def _fail(error: Exception, note: Callable[[ExitCode], None]) -> None:
+    traceback.print_exception(error)
+    _end("This is a fault of recompat's own; please report it with the lines above.", ExitCode.INTERNAL, note)
+
+
 def _storage(error: OSError) -> str | None:
     if error.errno in FULL:
         return f"The disk is full: {error.filename or 'a report'} was not written; free some space and run it again."
     if error.errno in LOCKED and error.filename:
         return f"{error.filename} cannot be written ({error.strerror}); make it writable and run it again."
+    if error.errno in IN_THE_WAY and error.filename:
+        return f"{error.filename} is in the way or gone ({error.strerror}); put that right and run it again."
     return None
 
 

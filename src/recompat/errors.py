@@ -7,6 +7,9 @@ from enum import IntEnum
 __all__ = ["ConfigurationError", "ExitCode", "Interrupted", "NothingSelected", "RecompatError"]
 
 
+SHOWN = 50  # faults of a file
+
+
 class ExitCode(IntEnum):
     """What the process says when it ends."""
 
@@ -32,7 +35,8 @@ class ConfigurationError(RecompatError):
 
     def __init__(self, headline: str, faults: tuple[str, ...] = ()) -> None:
         self.faults = faults
-        super().__init__("\n  - ".join((headline, *faults)))
+        more = (f"and {len(faults) - SHOWN} more",) if len(faults) > SHOWN else ()
+        super().__init__("\n  - ".join((headline, *faults[:SHOWN], *more)))
 
 
 class NothingSelected(RecompatError):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -24,6 +24,8 @@ __all__ = ["Offer", "Unreachable", "default_indexes", "offers_of_folder", "offer
 
 for _talker in ("httpcore2", "httpx2", "unearth"):  # nox sets every logger to DEBUG
     logging.getLogger(_talker).setLevel(logging.WARNING)
+
+T = TypeVar("T")
 
 CHECK_SECONDS = 3.0
 LIST_SECONDS = 60.0
@@ -81,19 +83,26 @@ def reachable(url: str, seconds: float = CHECK_SECONDS) -> bool:
     """Whether an index answers at all, known within ``seconds`` whatever the network does (looking up a name included)."""
     if Path(url).is_dir():
         return True
-    answer: list[bool] = []
-    check = threading.Thread(target=_ask, args=(url, seconds, answer.append), daemon=True)
-    check.start()
-    check.join(seconds)
-    return answer == [True]
+    return _within(seconds, lambda: _ask(url, seconds)) is True
 
 
 def offers_of_index(url: str) -> tuple[Offer, ...]:
     """Every torch wheel that the index at ``url`` lists, yanked ones included.
 
     Raises:
-        Unreachable: it did not answer, answered with an error, or lists no torch.
+        Unreachable: it did not answer in time, answered with an error, or lists no torch.
     """
+    offers = _within(LIST_SECONDS, lambda: _listed(url))
+    if offers is None:
+        raise Unreachable(f"the index {url} did not send its list within {LIST_SECONDS:g} s")
+    if isinstance(offers, Unreachable):
+        raise offers
+    if not offers:
+        raise Unreachable(f"the index {url} lists no torch wheel")
+    return offers
+
+
+def _listed(url: str) -> tuple[Offer, ...] | Unreachable:
     import httpx2
     from unearth import PackageFinder
     from unearth.fetchers.sync import PyPIClient
@@ -107,26 +116,35 @@ def offers_of_index(url: str) -> tuple[Offer, ...]:
         try:
             links = [package.link for package in finder.find_all_packages("torch", allow_yanked=True)]
         except httpx2.HTTPStatusError as error:
-            raise Unreachable(f"the index {url} answered {error.response.status_code}") from error
-        except (httpx2.HTTPError, ValueError) as error:
-            raise Unreachable(f"the index {url} is out of reach ({error})") from error
-    offers = tuple(
+            return Unreachable(f"the index {url} answered {error.response.status_code}")
+        except httpx2.HTTPError as error:
+            return Unreachable(f"the index {url} is out of reach ({error})")
+        except Exception as error:  # noqa: BLE001 - unearth takes the shape of an answer for granted
+            return Unreachable(f"the index {url} answered with something that is no list ({type(error).__name__})")
+    return tuple(
         Offer(link.filename, link.url_without_fragment, (link.hashes or {}).get("sha256"), link.is_yanked)
         for link in links
         if _is_wheel(link.filename)
     )
-    if not offers:
-        raise Unreachable(f"the index {url} lists no torch wheel")
-    return offers
 
 
-def _ask(url: str, seconds: float, tell: Callable[[bool], None]) -> None:
+def _ask(url: str, seconds: float) -> bool:
     import httpx2
 
     try:
-        tell(httpx2.head(f"{url.rstrip('/')}/torch/", timeout=seconds, follow_redirects=True).status_code < 500)
-    except httpx2.HTTPError:
-        tell(False)
+        answer = httpx2.head(f"{url.rstrip('/')}/torch/", timeout=seconds, follow_redirects=True)
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return False
+    return answer.status_code < 500
+
+
+def _within(seconds: float, task: Callable[[], T]) -> T | None:
+    """What ``task`` returns, or None if that takes too long: a time limit of its own is one per read, not one for all."""
+    answer: list[T] = []
+    thread = threading.Thread(target=lambda: answer.append(task()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return answer[0] if answer else None
 
 
 def _is_wheel(filename: str) -> bool:

@@ -9,6 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.version import Version
 
 from recompat.model import RECORD_SCHEMA, Record
 
@@ -47,6 +48,10 @@ def load_record(path: Path) -> Record:
         raise BadRecord(str(error)) from error
     if record.digest != _digest(record):
         raise BadRecord("its content does not match its digest: it was changed after it was written")
+    try:
+        Version(record.environment.torch)
+    except ValueError:
+        raise BadRecord(f"{record.environment.torch[:40]!r} is no release of torch") from None
     if path.stem != record.environment.id:
         raise BadRecord(f"it is the record of {record.environment.id}")
     return record
@@ -59,7 +64,7 @@ def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
         The records, and a sentence for each file that was set aside.
     """
     records, sentences = [], []
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(path for path in folder.glob("*.json") if path.is_file()):
         try:
             records.append(load_record(path))
         except BadRecord as error:
@@ -70,6 +75,14 @@ def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file that is seen whole or not at all, whatever happens meanwhile."""
+    try:
+        _replace(path, content)
+    except OSError as error:  # it names the temporary file, which tells nobody anything
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["select_cases"]
 
+LONGEST = 200  # words of an expression: it is read by recursion
+
 
 def select_cases(cases: Iterable[Case], expression: str | None) -> tuple[Case, ...]:
     """The cases whose id holds the words of ``expression``, joined by ``and``, ``or``, ``not`` and parentheses.
@@ -26,6 +28,8 @@ def select_cases(cases: Iterable[Case], expression: str | None) -> tuple[Case, .
     if not expression:
         return known
     words = re.findall(r"[()]|[^\s()]+", expression)
+    if len(words) > LONGEST:
+        raise ConfigurationError(f"-k has {len(words)} words and parentheses; {LONGEST} are the most.")
     chosen = tuple(case for case in known if _Expression(words, case.id.lower()).value())
     if not chosen:
         raise NothingSelected(f"No case matches -k {expression!r}. There are: {', '.join(case.id for case in known)}.")

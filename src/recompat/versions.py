@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from recompat.errors import ConfigurationError, NothingSelected
 
@@ -36,7 +36,7 @@ def select_releases(
     for part in _parts(selector):
         exact = _version(part)
         if exact is not None and exact in local:
-            found: Iterable[Version] = [exact]
+            found: Iterable[Version] = [next(release for release in local if release == exact)]
         else:
             found = _match(part, exact, listing())
         if not found:
@@ -84,14 +84,16 @@ def _is_clause(piece: str) -> bool:
 def _version(part: str) -> Version | None:
     try:
         return Version(part)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number of thousands of digits
         return None
 
 
 def _specifier(part: str) -> SpecifierSet:
     try:
-        return SpecifierSet(part)
-    except InvalidSpecifier:
+        specifier = SpecifierSet(part)
+        specifier.contains(OLDEST)  # reads the versions in it
+    except ValueError:
         raise ConfigurationError(
             f"--torch {part} cannot be read; write a release (2.11.0), a range (>=2.9), latest or latest-minors."
         ) from None
+    return specifier
