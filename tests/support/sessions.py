@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from support.project import Project
 
@@ -26,7 +26,6 @@ __all__ = [
     "processes",
     "record_of",
     "said",
-    "small_disk",
     "stopped_writing",
     "trials",
     "wait_for",
@@ -122,14 +121,3 @@ def on_terminal(project: Project, *args: str, env: Mapping[str, str] | None = No
             parts.append(part)
     os.close(ours)
     return process.returncode, b"".join(parts).decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-@contextlib.contextmanager
-def small_disk(folder: Path, options: str) -> Iterator[None]:
-    """Mount a file system of its own on ``folder``: ``size=64k``, or ``ro`` for one that nobody can write to."""
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
