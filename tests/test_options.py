@@ -27,6 +27,7 @@ def test_torch_may_be_repeated() -> None:
 
 
 def test_folders_are_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wheels").mkdir()
     monkeypatch.chdir(tmp_path)
     assert parse_options(["--find-links", "wheels"]).find_links == (tmp_path / "wheels",)
 
@@ -37,6 +38,9 @@ def test_folders_are_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ["--tourch", "2.11.0"],
         ["--timeout", "0"],
         ["--timeout", "soon"],
+        ["--find-links", "/nowhere"],
+        ["-j", "0"],
+        ["-j", "-1"],
         ["-j", "x"],
         ["--source", "gpu"],
         ["stray"],

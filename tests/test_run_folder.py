@@ -13,6 +13,7 @@ from recompat.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 CHILD = "from recompat.run_folder import RunFolder; from recompat.errors import ExitCode; r = RunFolder(); r.note(ExitCode(5))"
 
@@ -42,6 +43,28 @@ def test_a_child_shares_the_folder_and_its_exit_code_is_handed_on(run: RunFolder
     assert run.noted == ExitCode.NOTHING_SELECTED
     run.note(ExitCode.INCOMPLETE)
     assert run.noted == ExitCode.NOTHING_SELECTED
+
+
+def test_one_run_at_a_time_in_a_checkout(run: RunFolder, tmp_path: Path) -> None:
+    run.hold(tmp_path / "lock", lambda: pytest.fail("nobody holds it"))
+    code = f"""
+from pathlib import Path
+from recompat.run_folder import RunFolder
+RunFolder().hold(Path({str(tmp_path / "lock")!r}), lambda: print("waiting", flush=True))
+print("mine")
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "waiting\n"
+        run._lock.release()  # as the end of this process would
+        assert other.stdout.readline() == "mine\n"
+
+
+def test_what_is_told_is_kept_for_the_end(run: RunFolder) -> None:
+    assert run.told == []
+    run.tell("One.")
+    run.tell("Two.")
+    assert run.told == ["One.", "Two."]
 
 
 def test_a_grandchild_has_a_run_of_its_own(run: RunFolder) -> None:

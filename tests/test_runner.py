@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recompat.runner import run_probe, start_probe
+from recompat.runner import LOG_BYTES, run_probe, start_probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,9 +100,22 @@ def test_the_probe_gets_few_of_our_variables(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("SECRET_TOKEN", "1")
     probe = start_probe(_env_printer(tmp_path), [], tmp_path / "log")
     assert probe.wait() == 0
-    printed = (tmp_path / "log").read_text()
+    deadline = time.monotonic() + 5
+    while "PATH=" not in (printed := (tmp_path / "log").read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
     assert "PATH=" in printed
     assert "SECRET_TOKEN" not in printed
+
+
+def test_endless_output_does_not_fill_the_disk(tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\nexec yes\n")
+    script.chmod(0o755)
+    probe = start_probe(script, [], tmp_path / "log")
+    time.sleep(0.5)
+    os.killpg(probe.pid, signal.SIGKILL)
+    probe.wait()
+    assert LOG_BYTES <= (tmp_path / "log").stat().st_size < LOG_BYTES + 1000
 
 
 def _env_printer(folder: Path) -> Path:

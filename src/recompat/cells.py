@@ -30,7 +30,7 @@ class Cell(msgspec.Struct, frozen=True):
     over ``differences``, and null where none has a number. ``detail`` is the sentence for outcomes without exception
     or difference, such as why a cell was not run. ``replays`` says in a word how each replay ended; ``unsteady`` names
     the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``date`` is when the
-    environment's run finished, in UTC; null for a cell that was not run.
+    case was run, in UTC; null for a cell that was not run.
     """
 
     case: str
@@ -71,7 +71,7 @@ def make_cell(
         case NoFinding(reason=reason):
             return msgspec.structs.replace(cell, detail=_why_not_run(file, record, recorded) or reason)
         case Finding():
-            return _filled(cell, seen, record.run.finished)
+            return _filled(cell, seen, seen.result.finished or record.run.finished)
         case _:
             assert_never(seen)
 

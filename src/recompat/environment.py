@@ -8,7 +8,10 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import msgspec
 
@@ -20,7 +23,6 @@ from recompat.wheels import EnvironmentTrouble, Wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 __all__ = [
     "Build",
@@ -29,6 +31,7 @@ __all__ = [
     "drop_unused_environment",
     "is_built",
     "python_of",
+    "stamp",
 ]
 
 INSTALL_SECONDS = 3600.0
@@ -37,16 +40,30 @@ REASON = re.compile(r"\s*(?:(?:error|cause|Caused by):|[\u00d7╰]\S*)\s*(?=\S)"
 
 
 class Build(msgspec.Struct, frozen=True):
-    """What goes into an environment: the wheel, and the packages beside it."""
+    """What goes into an environment: the wheel, and the packages beside it.
+
+    ``stamp`` tells one local wheel from another that took its name.
+    """
 
     release: str
     wheel: Wheel
     packages: tuple[str, ...]
+    stamp: str = ""
 
 
 def python_of(location: Path) -> Path:
     """The interpreter of the environment at ``location``."""
     return location / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def stamp(url: str) -> str:
+    """The size and the time of a local wheel; nothing for one of an index."""
+    if not url.startswith("file:"):
+        return ""
+    with contextlib.suppress(OSError):
+        status = Path(url2pathname(urlsplit(url).path)).stat()
+        return f"{status.st_size} {status.st_mtime_ns}"
+    return ""
 
 
 def is_built(location: Path, build: Build) -> bool:

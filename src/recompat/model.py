@@ -157,11 +157,15 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True):
-    """All trials of one case in one environment; ``sha256`` is that of the case file's bytes as they were run."""
+    """All trials of one case in one environment.
+
+    ``sha256`` is that of the case file's bytes as they were run; ``finished`` is when, in UTC, ISO 8601.
+    """
 
     case: str
     sha256: str
     trials: dict[Replay, Trial]
+    finished: str = ""
 
 
 class Environment(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ from recompat.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
 __all__ = ["define_sessions"]
 
@@ -39,6 +41,7 @@ def define_sessions(root: Path) -> None:
     heed_sigterm()
     if run.mine:
         atexit.register(_close, run)
+        sys.excepthook = functools.partial(_interrupted, run)
     else:
         _end_with_parent()
     names, required = _sessions(project, run)
@@ -69,12 +72,14 @@ def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
     What follows ``--`` may belong to another session: a fault in it is left to the session that it concerns.
     """
     try:
-        plan = Plan(project, run, parse_options(_positional()))
+        plan = Plan(project, run, parse_options(_positional() if _will_probe() else []))
         if plan.options.jobs:
             nox.options.parallel = plan.options.jobs
         if run.mine and plan.pending and _will_probe():
             with ends_well():
                 _check_room(project.root / ".nox")
+                run.hold(project.root / ".nox" / "recompat.lock", _say_waiting)
+                plan = Plan(project, run, plan.options)  # another run may have done it meanwhile
                 if plan.options.jobs or _in_parallel():
                     plan.announce()
         return [str(v) for v in plan.known], [str(v) for v in plan.pending]
@@ -126,6 +131,19 @@ def _end_with_parent() -> None:
     """On Linux, get SIGTERM when the nox that started this process dies, even by SIGKILL."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _say_waiting() -> None:
+    print("recompat: another run is at work in this checkout; waiting for its end.", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _interrupted(run: RunFolder, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End as documented where Ctrl-C or SIGTERM meets nox itself, between our sessions."""
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    run.note(ExitCode.INTERRUPTED)
+    _close(run)
 
 
 def _close(run: RunFolder) -> None:

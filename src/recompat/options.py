@@ -41,10 +41,12 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("--torch", action="append", metavar="SPEC", help="releases: 2.11.0,2.15.0, '>=2.9', latest, latest-minors")
     add("-k", dest="keyword", metavar="EXPR", help="only cases whose id matches, such as 'math and not rank3'")
-    add("-j", dest="jobs", type=int, metavar="N", help="how many releases at once, like nox -j")
+    add("-j", dest="jobs", type=_count, metavar="N", help="how many releases at once, like nox -j")
     add("--rerun", choices=["all"], help="run everything again, whatever is recorded")
     add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index to take wheels from")
-    add("--find-links", action="append", type=Path, default=[], metavar="DIR", help="a folder of wheels; asked first")
+    add(
+        "--find-links", action="append", type=_folder, default=[], metavar="DIR", help="a folder of wheels; asked first"
+    )
     add("--keep", action="store_true", help="keep the environments, and use them again")
     add("--isolation", choices=["fork", "process"], default=default_isolation(), help="how trials are kept apart")
     add("--timeout", type=_seconds, metavar="SECONDS", help="limit of a trial (matrix.toml says the default)")
@@ -60,8 +62,8 @@ def parse_options(arguments: Sequence[str]) -> Options:
         ConfigurationError: an option that there is not, or a value that it does not take.
     """
     given = vars(parser().parse_args(arguments))
-    given["torch"] = ",".join(given["torch"]) if given["torch"] else None
-    given["find_links"] = tuple(folder.resolve() for folder in given["find_links"])
+    given["torch"] = None if given["torch"] is None else ",".join(given["torch"])
+    given["find_links"] = tuple(given["find_links"])
     given["rerun"] = given["rerun"] == "all"
     return Options(**given)
 
@@ -80,6 +82,19 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise ConfigurationError(f"{message[:1].upper()}{message[1:]}; nox -s matrix -- --help lists the options.")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return Path(text).resolve()
 
 
 def _seconds(text: str) -> float:

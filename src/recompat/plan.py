@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from recompat.errors import ConfigurationError
+from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
 from recompat.interpreters import platform_id, running
 from recompat.model import Replay
@@ -21,13 +22,13 @@ from recompat.replays import label
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import record_of
 from recompat.versions import select_releases
+from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, pending_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recompat.errors import ExitCode
     from recompat.model import Record
     from recompat.options import Options
     from recompat.project import Project
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 GIB = 1 << 30
-NEEDED_GIB = {Source.DEFAULT: 15, Source.CPU: 4}  # free disk at the peak of a run
+NEEDED_GIB = 15  # free disk at the peak of a run on CUDA builds, with a wide margin
 
 
 class Plan:
@@ -73,14 +74,23 @@ class Plan:
         return [release for release in self._selected if pending_of(self._setup, release, self._record(release))]
 
     def announce(self) -> None:
-        """Say what has to be known before anything is installed."""
-        self._sources_to_install_from()
+        """Say what has to be known before anything is installed, if anything will be taken from the default index."""
+        sources = self._sources()
+        for release in self.pending:
+            with contextlib.suppress(EnvironmentTrouble):
+                if choose_wheel(release, sources).source is Source.DEFAULT:
+                    self._say_once()
 
     def probe(self, release: Version, location: Path) -> None:
         """Bring the record of ``release`` up to date, with an environment at ``location``."""
         progress = Progress(f"torch {release}", quiet=self.options.quiet)
-        record = Work(self._setup, release, location, progress).run(self._sources_to_install_from)
-        progress.say(_ending(record))
+        work = Work(self._setup, release, location, progress)
+        record = work.run(self._sources, self._say_once)
+        if work.kept:
+            self._run.tell(
+                f"torch {release} was not run again ({work.kept.kind.value}); what was recorded before is shown."
+            )
+        progress.say(f"not run again: {work.kept.kind.value}" if work.kept else _ending(record))
 
     def report(self, *, recorded: bool = False) -> ExitCode:
         """Write the reports, print the table, and return what it amounts to.
@@ -88,17 +98,29 @@ class Plan:
         Args:
             recorded: without ``--torch``, report every recorded release instead of the default ones.
         """
-        everything = recorded and not self.options.torch
-        summary = gather(self._setup, self._recorded() if everything else self._selected)
+        releases = self._of_records() if recorded else self._selected
+        summary = gather(self._setup, releases)
         print(publish(self._setup, summary))  # noqa: T201
-        return summary.exit_code
+        for sentence in self._run.told:
+            _tell(sentence)
+        return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 
     @functools.cached_property
     def _selected(self) -> Sequence[Version]:
-        if not self.options.torch:
+        if self.options.torch is None:
             return self._setup.matrix.default
         local = [*self._setup.matrix.releases, *self._recorded()]
         return select_releases(self.options.torch, local, self._listing)
+
+    def _of_records(self) -> Sequence[Version]:
+        """What is recorded, or what ``--torch`` names of that and of ``matrix.toml``: no index is asked."""
+        recorded = self._recorded()
+        if self.options.torch is not None:
+            known = sorted({*self._setup.matrix.releases, *recorded})
+            return select_releases(self.options.torch, known, lambda: known)
+        if not recorded:
+            raise NothingSelected("Nothing is recorded yet; nox -s matrix runs the cases.")
+        return recorded
 
     def _recorded(self) -> Sequence[Version]:
         return sorted({Version(record.environment.torch) for record in self._records})
@@ -118,17 +140,16 @@ class Plan:
         folders = [*options.find_links, *matrix.find_links]
         return self._run.sources(lambda: find_sources(options.source, configured_folders(folders), matrix.cpu_index))
 
-    def _sources_to_install_from(self) -> Sources:
-        """The same; what has to be known before anything is installed is said once per run."""
-        sources = self._sources()
-        if self._run.first("said"):
-            needed = NEEDED_GIB[sources.index]
-            free = shutil.disk_usage(self._setup.project.root).free / GIB
-            if sources.notice:
-                _tell(f"NOTE: {sources.notice}")
-            if free < needed:
-                _tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {needed} GiB at its peak.")
-        return sources
+    def _say_once(self) -> None:
+        """Say, once per run, what the default index means: what is downloaded, and what disk that needs."""
+        if not self._run.first("said"):
+            return
+        notice = self._sources().notice
+        free = shutil.disk_usage(self._setup.project.root).free / GIB
+        if notice:
+            _tell(f"NOTE: {notice}")
+        if free < NEEDED_GIB:
+            _tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {NEEDED_GIB} GiB at its peak.")
 
 
 def _tell(sentence: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from recompat.errors import ExitCode
 from recompat.sources import Sources
@@ -33,12 +33,38 @@ class RunFolder:
         if self.mine:  # children find it; theirs, such as a nox within a test, do not
             os.environ[VARIABLE] = f"{os.getpid()}:{self.path}"
 
+    def tell(self, trouble: str) -> None:
+        """Leave a sentence for the end of the run: something was not run again, and what was recorded stands."""
+        with (self.path / "told").open("a", encoding="utf-8") as file:
+            file.write(f"{trouble}\n")
+
+    @property
+    def told(self) -> list[str]:
+        """The sentences that were left."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.path / "told").read_text(encoding="utf-8").splitlines()
+        return []
+
     @property
     def noted(self) -> ExitCode:
         """The exit code that a session noted."""
         with contextlib.suppress(FileNotFoundError):
             return ExitCode(int((self.path / "exit").read_text()))
         return ExitCode.OK
+
+    def hold(self, lock: Path, waiting: Callable[[], None]) -> None:
+        """Keep other runs out of a checkout for as long as this process lives.
+
+        Args:
+            lock: the file that stands for the checkout.
+            waiting: told once if another run is at work, before its end is waited for.
+        """
+        self._lock = FileLock(lock)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            waiting()
+            self._lock.acquire()
 
     def first(self, what: str) -> bool:
         """Whether this is the first time in the run that someone asks this of ``what``."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["Event", "ProbeEnd", "Spawn", "Started", "probe_folder", "run_probe", "start_probe"]
 
 POLL_SECONDS = 0.02
+LOG_BYTES = 4_000_000  # of what the probes of an environment print
+CHUNK = 65_536
 TERM_SECONDS = 1.0  # what a probe gets to end its trials, before it is killed
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
 
@@ -71,15 +73,36 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path) -> Started:
     flags = ["-I", "-X", "faulthandler"] + ([] if "--facts" in arguments else ["-B"])
     environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output:
-        return subprocess.Popen(
+    reading, writing = os.pipe()
+    try:
+        probe = subprocess.Popen(
             [str(python), *flags, str(probe_folder() / "__main__.py"), *arguments],
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            stdout=writing,
+            stderr=writing,
             env=environ,
             start_new_session=True,
         )
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    threading.Thread(target=_keep, args=(reading, log), daemon=True).start()
+    return probe
+
+
+def _keep(pipe: int, log: Path) -> None:
+    """Write to ``log`` what comes out of ``pipe``, up to a limit; read and forget the rest, or the probe would stand still."""
+    with open(pipe, "rb", buffering=0) as output, log.open("ab") as file:
+        room = LOG_BYTES - file.tell()
+        while chunk := output.read(CHUNK):
+            if 0 < room <= len(chunk):
+                chunk = chunk[:room] + b"\n... what follows is not kept\n"
+            if room > 0:
+                file.write(chunk)
+                file.flush()
+                room -= len(chunk)
 
 
 def run_probe(

@@ -161,7 +161,10 @@ def _parse(kind: type, value: object) -> object:
     """Read one of packaging's types; its own errors are ``ValueError``, which msgspec makes its own."""
     if not isinstance(value, str):
         raise TypeError
-    return kind(value)
+    read = kind(value)
+    if isinstance(read, SpecifierSet):
+        read.contains("1")  # it reads the versions in it no sooner
+    return read
 
 
 def _keys(kind: type[Row]) -> dict[str, msgspec.structs.FieldInfo]:

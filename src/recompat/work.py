@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,12 +18,15 @@ from recompat.environment import (
     drop_unused_environment,
     is_built,
     python_of,
+    stamp,
 )
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
 from recompat.record import load_records, save_record
+from recompat.report.text import clean
 from recompat.runner import Spawn, start_probe
+from recompat.sources import Source
 from recompat.standing import merge_results, pending_cases, record_of, superseded
 from recompat.trials import CaseAddress, Job, read_facts, run_trials
 from recompat.wheels import EnvironmentTrouble, Wheel, choose_wheel
@@ -63,16 +67,20 @@ class Work:
         self._progress = progress
         self._spawn = spawn
         self._started = now()
+        self.kept: Trouble | None = None
+        """Why what stands was not run again, where that was asked for and did not succeed."""
 
-    def run(self, sources: Callable[[], Sources]) -> Record:
+    def run(self, sources: Callable[[], Sources], announce: Callable[[], None]) -> Record:
         """Run what has to be run, and write the record; one that stands is returned as it is.
 
         Args:
             sources: asked only if something has to be run.
+            announce: called before a wheel of the default index is downloaded.
 
         Raises:
             Interrupted: by Ctrl-C or SIGTERM; no record was written.
         """
+        self._announce = announce
         earlier = standing_record(self._setup, self._release)
         pending = pending_of(self._setup, self._release, earlier)
         if not pending and earlier is not None:
@@ -85,7 +93,15 @@ class Work:
         finally:
             if not self._setup.options.keep:
                 drop_environment(self._location)
+        if record.trouble and earlier is not None and self._stands(earlier):
+            self.kept = record.trouble
+            return earlier
         return self._save(record, earlier)
+
+    def _stands(self, earlier: Record) -> bool:
+        """Whether nothing of ``earlier`` had to be run again but for ``--rerun``."""
+        setup = self._setup
+        return not pending_cases(earlier, setup.addresses, setup.probe_sha256, setup.terms(self._release))
 
     def _attempt(
         self, earlier: Record | None, pending: Sequence[CaseAddress], sources: Callable[[], Sources]
@@ -97,6 +113,7 @@ class Work:
                 wheel = choose_wheel(self._release, sources())
             environment = self._environment(wheel.python)
             log = self._setup.project.logs / environment.id
+            shutil.rmtree(log, ignore_errors=True)
             self._install(wheel, log / "install.log")
             job = self._job(log / "probe.log")
             with self._progress.step("importing", "and byte-compiling torch"):
@@ -105,23 +122,27 @@ class Work:
             pending = self._also_stale(pending, earlier, facts)
             results = self._trials(job, pending)
         except EnvironmentTrouble as error:
-            self._progress.say(error.trouble.reason)
+            self._progress.say(clean(error.trouble.reason))
             return self._record(environment, trouble=error.trouble)
-        return msgspec.structs.replace(record, results=results, run=self._run())
+        run = self._run()
+        dated = tuple(msgspec.structs.replace(result, finished=run.finished) for result in results)
+        return msgspec.structs.replace(record, results=dated, run=run)
 
     def _install(self, wheel: Wheel, log: Path) -> None:
-        build = Build(str(self._release), wheel, self._setup.matrix.packages_for(self._release))
+        build = Build(str(self._release), wheel, self._setup.matrix.packages_for(self._release), stamp(wheel.offer.url))
         if is_built(self._location, build):
             self._progress.say("environment kept from an earlier run")
             return
+        if wheel.source is Source.DEFAULT:
+            self._announce()
         with self._progress.step("installing", f"{wheel.offer.filename} ({wheel.source})"):
             build_environment(self._location, build, log)
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = read_facts(job, wheel.source)
-        found = {Version(facts.imported).public, Version(facts.packages.get("torch", facts.imported)).public}
-        if found != {str(self._release)}:
-            names = " and ".join(sorted(found))
+        found = {facts.imported, facts.packages.get("torch", facts.imported)}
+        if any(_release(version) != self._release for version in found):
+            names = " and ".join(sorted(map(clean, found)))
             raise EnvironmentTrouble(
                 TroubleKind.WRONG_VERSION,
                 f"torch {self._release} was asked for, and what was installed is {names}; check where its wheel comes from.",
@@ -189,6 +210,14 @@ class Work:
         for stand_in in superseded(records, merged):
             (folder / f"{stand_in.environment.id}.json").unlink(missing_ok=True)
         return merged
+
+
+def _release(version: str) -> Version | None:
+    """The release that a version is a build of; None for what is no version."""
+    try:
+        return Version(Version(version).public)
+    except ValueError:
+        return None
 
 
 def now() -> str:

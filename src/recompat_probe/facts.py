@@ -10,7 +10,7 @@ import sysconfig
 from importlib import metadata
 from typing import Any
 
-__all__ = ["interpreter", "torch_build"]
+__all__ = ["cpu_capability", "flavour", "interpreter", "packages", "torch_build"]
 
 
 def interpreter() -> dict[str, Any]:
@@ -32,7 +32,7 @@ def torch_build(torch: Any) -> dict[str, Any]:
         "distribution_sha256": _distribution_sha256(),
         "cpu_capability": cpu_capability(torch),
         "threads": torch.get_num_threads(),
-        "packages": _packages(),
+        "packages": packages(),
     }
 
 
@@ -72,11 +72,11 @@ def _distribution_sha256() -> str:
         return ""
 
 
-def _packages() -> dict[str, str]:
+def packages() -> dict[str, str]:
     """Name and version of everything installed; of two under one name, the one that is found first."""
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
+        name = distribution.metadata.get("Name")
         if name:  # an uninstall that was cut short leaves folders without
             found.setdefault(name, distribution.version)
     return dict(sorted(found.items()))
