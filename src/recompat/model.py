@@ -13,12 +13,16 @@ import msgspec
 
 __all__ = [
     "RECORD_SCHEMA",
+    "Call",
     "CaseResult",
+    "Change",
     "Difference",
     "Environment",
+    "Evidence",
     "Facts",
     "Mismatch",
     "Outcome",
+    "Pass",
     "Phase",
     "Raised",
     "Record",
@@ -156,12 +160,61 @@ class Trial(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
+class Pass(StrEnum):
+    """Which run of a checkpointed function a call was."""
+
+    FORWARD = "forward"
+    RECOMPUTE = "recompute"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of a checkpointed function, as the evidence trial watched it.
+
+    ``region`` counts the calls of ``checkpoint()``, from 0. ``settings`` are the execution settings in force where the
+    function began, by name, such as ``{"sdpa.math": "on"}``; one that the release lacks is absent. ``operators`` are the
+    dispatcher's, in order, such as ``aten._softmax``; ``ending`` is ``returned``, ``stopped early`` (recomputation had all
+    that backward needs) or ``raised`` and a qualified type.
+    """
+
+    region: int
+    during: Pass
+    reentrant: bool
+    settings: dict[str, str]
+    operators: tuple[str, ...]
+    ending: str
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A setting that was not the same in recomputation; None where it was not there at all."""
+
+    setting: str
+    forward: str | None
+    recompute: str | None
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What an evidence trial saw. It is a trial of its own and never gives the verdict.
+
+    ``outcome`` and ``exception`` are how the watched trial ended: where they differ from the verdict trial's, watching
+    changed the outcome. ``calls`` are the first ones; ``unwatched`` counts those beyond. ``changes`` are of the first
+    region that shows one, or of none. ``detail`` says why there is nothing to see, if there is not.
+    """
+
+    outcome: Outcome
+    exception: str | None
+    calls: tuple[Call, ...] = ()
+    unwatched: int = 0
+    changes: tuple[Change, ...] = ()
+    detail: str | None = None
+
+
 class CaseResult(msgspec.Struct, frozen=True):
     """All trials of one case in one environment; ``sha256`` is that of the case file's bytes as they were run."""
 
     case: str
     sha256: str
     trials: dict[Replay, Trial]
+    evidence: Evidence | None = None
 
 
 class Environment(msgspec.Struct, frozen=True):
