@@ -7,10 +7,23 @@ import msgspec
 from recompat.cases import Case, CaseFile
 from recompat.expectations import Expectation
 from recompat.judge import Finding, NoFinding, finding, verdict
-from recompat.model import CaseResult, Difference, Mismatch, Outcome, Phase, Record, Replay, Trial, Verdict, Warned
+from recompat.model import (
+    CaseResult,
+    Change,
+    Difference,
+    Disagreement,
+    Mismatch,
+    Outcome,
+    Phase,
+    Record,
+    Replay,
+    Trial,
+    Verdict,
+    Warned,
+)
 from recompat.replays import label, process_dependent, unsteady
 
-__all__ = ["Cell", "Claim", "make_cell"]
+__all__ = ["Attention", "Cell", "Claim", "make_cell"]
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -23,6 +36,13 @@ class Claim(msgspec.Struct, frozen=True):
     link: str | None
 
 
+class Attention(msgspec.Struct, frozen=True):
+    """The operators that did the attention; null where none did."""
+
+    forward: str | None
+    recompute: str | None
+
+
 class Cell(msgspec.Struct, frozen=True):
     """A case in an environment.
 
@@ -31,6 +51,10 @@ class Cell(msgspec.Struct, frozen=True):
     or difference, such as why a cell was not run. ``replays`` says in a word how each replay ended; ``unsteady`` names
     the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``date`` is when the
     environment's run finished, in UTC; null for a cell that was not run.
+
+    What follows is of the evidence trial, and null or empty where there was none: ``cause`` is a sentence made from it;
+    ``changes`` are the settings that were not the same in recomputation, and ``operator_diff`` the operators. ``drift``
+    marks a cell that passes although either differs. ``watched`` says that watching changed the outcome, where it did.
     """
 
     case: str
@@ -52,6 +76,13 @@ class Cell(msgspec.Struct, frozen=True):
     unsteady: tuple[str, ...] = ()
     expectation: Claim | None = None
     date: str | None = None
+    disagreement: Disagreement | None = None
+    cause: str | None = None
+    drift: bool = False
+    changes: tuple[Change, ...] = ()
+    attention: Attention | None = None
+    operator_diff: tuple[str, ...] = ()
+    watched: str | None = None
 
 
 def make_cell(

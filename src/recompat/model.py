@@ -17,6 +17,8 @@ __all__ = [
     "CaseResult",
     "Change",
     "Difference",
+    "Disagreement",
+    "DisagreementKind",
     "Environment",
     "Evidence",
     "Facts",
@@ -114,15 +116,48 @@ class Mismatch(msgspec.Struct, frozen=True):
     saved: TensorMeta
     recomputed: TensorMeta
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What differs, of ``shape``, ``dtype`` and ``device``."""
+        names = TensorMeta.__struct_fields__
+        return tuple(name for name in names if getattr(self.saved, name) != getattr(self.recomputed, name))
+
+
+class DisagreementKind(StrEnum):
+    """The messages of ``CheckpointError``, told apart."""
+
+    METADATA = "metadata"
+    COUNT = "count"
+    MORE_TENSORS = "more-tensors"
+    UNPACKED_AGAIN = "unpacked-again"
+    OPERATOR_LOG = "operator-log"
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """In what recomputation disagreed with forward, as ``CheckpointError`` says it; ``saved`` and ``recomputed`` count tensors.
+
+    ``count``: not as many tensors were saved. ``more-tensors``: recomputation went on to save more. ``unpacked-again``:
+    backward asked for a tensor a second time. ``operator-log``: ``debug=True`` put a log of operators in the place of
+    the reason.
+    """
+
+    kind: DisagreementKind
+    saved: int | None = None
+    recomputed: int | None = None
+
 
 class Raised(msgspec.Struct, frozen=True):
-    """An exception that left a case. ``type`` is qualified; ``frames`` are the last ones, innermost last."""
+    """An exception that left a case. ``type`` is qualified; ``frames`` are the last ones, innermost last.
+
+    ``mismatches`` and ``disagreement`` are read from the message of a ``CheckpointError``.
+    """
 
     type: str
     phase: Phase
     message: str
     frames: tuple[str, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
+    disagreement: Disagreement | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):

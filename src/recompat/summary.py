@@ -8,11 +8,13 @@ import msgspec
 from packaging.version import Version
 
 from recompat import __version__
+from recompat.boundary import Boundary
 from recompat.cases import Case, CaseFile
 from recompat.cells import Cell, Claim, make_cell
 from recompat.errors import ExitCode
 from recompat.expectations import Expectations
 from recompat.model import Outcome, Record, Trouble, Verdict
+from recompat.operators import OperatorChange
 
 __all__ = ["MATRIX_SCHEMA", "Cell", "Claim", "Column", "Row", "Summary", "Totals", "summarise"]
 
@@ -65,7 +67,10 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """The matrix. ``environments`` are in version order; ``cells`` go case by case, and within a case as those do."""
+    """The matrix. ``environments`` are in version order; ``cells`` go case by case, and within a case as those do.
+
+    ``listed`` is when the index was last seen, in UTC; null if never, and then no boundary is known to be exact.
+    """
 
     schema: Literal["recompat/matrix/1"]
     recompat: str
@@ -74,6 +79,9 @@ class Summary(msgspec.Struct, frozen=True):
     cases: tuple[Row, ...]
     cells: tuple[Cell, ...]
     totals: Totals
+    listed: str | None = None
+    boundaries: tuple[Boundary, ...] = ()
+    operator_changes: tuple[OperatorChange, ...] = ()
 
     def lines(self) -> Iterator[tuple[Row, tuple[Cell, ...]]]:
         """Go through the cases, each with its cells in the order of the environments."""
