@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
+from recompat.console import wants_colour, width
 from recompat.expectations import load_expectations
 from recompat.interpreters import platform_id, running
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
@@ -23,9 +21,11 @@ from recompat.work import now
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recompat.project import Setup
+    from recompat.cases import Case, CaseFile
+    from recompat.matrix import Matrix
+    from recompat.project import Project, Setup
 
-__all__ = ["gather", "publish"]
+__all__ = ["gather", "judged", "publish"]
 
 
 def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
@@ -36,9 +36,25 @@ def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
     """
     records, _ = load_records(setup.project.records)
     chosen = [_record(setup, records, release) for release in releases]
-    known = {*setup.matrix.releases, *releases, *(Version(record.environment.torch) for record in records)}
-    expectations = load_expectations(setup.project.expectations, setup.files, known)
-    return summarise(chosen, setup.files, setup.cases, expectations, now())
+    return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
+
+
+def judged(
+    project: Project,
+    matrix: Matrix,
+    files: Sequence[CaseFile],
+    cases: Sequence[Case],
+    chosen: Sequence[Record],
+    known: Sequence[Record],
+) -> Summary:
+    """Hold ``chosen`` records against the expectations, which may speak of every release of ``matrix`` and of ``known``.
+
+    Raises:
+        ConfigurationError: ``expectations.toml`` cannot be used.
+    """
+    releases = {*matrix.releases, *(Version(record.environment.torch) for record in known)}
+    expectations = load_expectations(project.expectations, files, releases)
+    return summarise(chosen, files, cases, expectations, now())
 
 
 def publish(setup: Setup, summary: Summary) -> str:
@@ -46,8 +62,7 @@ def publish(setup: Setup, summary: Summary) -> str:
     reports = setup.project.reports
     write_atomically(reports / "matrix.json", render_json(summary).encode())
     write_atomically(reports / "matrix.md", render_markdown(summary).encode())
-    width = shutil.get_terminal_size((160, 24)).columns
-    return render_terminal(summary, width=width, colour=_wants_colour())
+    return render_terminal(summary, width=width(), colour=wants_colour())
 
 
 def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:
@@ -60,8 +75,3 @@ def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record
         Run("", setup.probe_sha256, setup.terms(release), "", "", {}),
         trouble=Trouble(TroubleKind.NOT_TRIED, reason),
     )
-
-
-def _wants_colour() -> bool:
-    """Colour on a terminal, unless NO_COLOR is set (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
