@@ -94,6 +94,8 @@ class Setup(msgspec.Struct, frozen=True):
         }
         if self.options.source != "auto":
             terms["source"] = self.options.source
+        if not self.options.evidence:
+            terms["evidence"] = "off"
         return terms
 
     def _runnable(self) -> Iterator[tuple[Case, CaseAddress]]:

@@ -160,6 +160,7 @@ class Work:
             isolation=self._setup.options.isolation,
             cores=os.cpu_count() or 1,
             spawn=self._spawn,
+            evidence=self._setup.options.evidence,
         )
 
     def _environment(self, python: str) -> Environment:
