@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Pair", "attention", "changes", "drifts", "operator_diff", "pairs", "telling_pair"]
 
+GRAD_MODE: Final = "grad.enabled"
 RETURNED: Final = "returned"
 BOOKKEEPING: Final = frozenset({"aten.detach"})  # checkpoint's own, in forward and in recomputation not the same
+BEYOND: Final = "…"  # with this begins how many more ran than the probe lists: it is no operator
 ATTENTION: Final = ("aten._scaled_dot_product", "aten._safe_softmax", "aten._softmax")  # most telling first
 MOST_LINES: Final = 12
 MOST_RUNS: Final = 400  # what is compared of each side: difflib takes quadratic time
@@ -47,12 +49,21 @@ class Pair(msgspec.Struct, frozen=True):
         )
 
     @property
+    def regraded(self) -> bool:
+        """Whether reentrant checkpointing turned grad mode on, as it does."""
+        one, other = self.forward.settings, self.recompute.settings
+        return self.forward.reentrant and (one.get(GRAD_MODE), other.get(GRAD_MODE)) == ("off", "on")
+
+    @property
     def differs(self) -> bool:
         """Whether a setting or an operator was not the same."""
         return bool(self.changes or self.operator_diff)
 
     def _own_doing(self, change: Change) -> bool:
-        return self.forward.reentrant and change == Change("grad.enabled", "off", "on")
+        """Whether it is no change of the case's: a generator that was not there yet had no state."""
+        if change.setting.startswith("rng."):
+            return None in {change.forward, change.recompute}
+        return change.setting == GRAD_MODE and self.regraded
 
 
 def pairs(calls: Sequence[Call]) -> Iterator[Pair]:
@@ -112,7 +123,7 @@ def operator_diff(
 
 
 def _runs(operators: Sequence[str]) -> list[Run]:
-    shown = (operator for operator in operators if operator not in BOOKKEEPING)
+    shown = (operator for operator in operators if operator not in BOOKKEEPING and not operator.startswith(BEYOND))
     return [(operator, sum(1 for _ in group)) for operator, group in groupby(shown)]
 
 
