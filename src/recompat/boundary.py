@@ -36,7 +36,7 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
 
     ``exact`` is true where no release lies between, and null where that is not known: no listing of the index was at hand,
     or it does not reach that far. What does lie between is named: ``not_run`` has no result, in ``unsupported`` an API
-    is absent, in ``unsteady`` the replays ended differently.
+    is absent, in ``unsteady`` the replays, or interpreters, ended differently.
     """
 
     case: str
@@ -60,6 +60,9 @@ class Point(msgspec.Struct, frozen=True):
     steady: bool = True
 
 
+_Step = tuple[BoundaryKind, Point, Point]
+
+
 def boundaries(
     case: str, platform: str, points: Iterable[Point], listed: Sequence[Version] | None
 ) -> tuple[Boundary, ...]:
@@ -70,11 +73,11 @@ def boundaries(
         listed: what the index offers; None if that is not known.
     """
     ordered = sorted(_merged(points).values(), key=lambda point: point.release)
-    found: list[Boundary] = []
-    for number, point in enumerate(ordered):
-        if _ends(point) or _lacks(point):
-            found += _at(point, ordered[:number])
-    return tuple(msgspec.structs.replace(_bounded(one, ordered, listed), case=case, platform=platform) for one in found)
+    return tuple(
+        _boundary(case, platform, step, ordered, listed)
+        for number, point in enumerate(ordered)
+        for step in _steps(point, ordered[:number])
+    )
 
 
 def _merged(points: Iterable[Point]) -> dict[Version, Point]:
@@ -90,40 +93,37 @@ def _merged(points: Iterable[Point]) -> dict[Version, Point]:
     return merged
 
 
-def _at(point: Point, before: Sequence[Point]) -> Iterator[Boundary]:
+def _steps(point: Point, before: Sequence[Point]) -> Iterator[_Step]:
     """Compare a release with those before it: whether the APIs are there, then how the case ends."""
-    seen = next((one for one in reversed(before) if _ends(one) or _lacks(one)), None)
-    if seen is not None and _lacks(seen) != _lacks(point):
-        kind = BoundaryKind.API_DISAPPEARS if _lacks(point) else BoundaryKind.API_APPEARS
-        yield _between(kind, seen, point)
+    known = next((one for one in reversed(before) if _ends(one) or _lacks(one)), None)
+    if known is not None and _lacks(known) and _ends(point):
+        yield BoundaryKind.API_APPEARS, known, point
+    if known is not None and _ends(known) and _lacks(point):
+        yield BoundaryKind.API_DISAPPEARS, known, point
     ended = next((one for one in reversed(before) if _ends(one)), None)
-    if _ends(point) and ended is not None and ended.ending != point.ending:
-        yield _between(BoundaryKind.OUTCOME, ended, point)
+    if ended is not None and _ends(point) and ended.ending != point.ending:
+        yield BoundaryKind.OUTCOME, ended, point
 
 
-def _between(kind: BoundaryKind, old: Point, new: Point) -> Boundary:
+def _boundary(
+    case: str, platform: str, step: _Step, points: Sequence[Point], listed: Sequence[Version] | None
+) -> Boundary:
+    """Name what lies between, and say whether nothing does."""
+    kind, old, new = step
+    inside = [point for point in points if old.release < point.release < new.release]
+    silent = {point.release for point in inside if point.ending.outcome is Outcome.NOT_RUN}
+    offered = {release for release in listed or () if old.release < release < new.release}
+    unseen = offered - {point.release for point in points}
+    alone = True if _reaches(listed, old.release, new.release) else None
     return Boundary(
-        case="",
-        platform="",
+        case=case,
+        platform=platform,
         kind=kind,
         old=old.ending,
         new=new.ending,
         last=str(old.release),
         first=str(new.release),
-        exact=None,
-    )
-
-
-def _bounded(boundary: Boundary, points: Sequence[Point], listed: Sequence[Version] | None) -> Boundary:
-    """Name what lies between, and say whether nothing does."""
-    last, first = Version(boundary.last), Version(boundary.first)
-    inside = [point for point in points if last < point.release < first]
-    silent = {point.release for point in inside if not (_ends(point) or _lacks(point)) and point.steady}
-    offered = {release for release in listed or () if last < release < first}
-    unseen = offered - {point.release for point in points}
-    return msgspec.structs.replace(
-        boundary,
-        exact=False if inside or unseen else True if _reaches(listed, last, first) else None,
+        exact=False if inside or unseen else alone,
         not_run=_names(silent | unseen),
         unsupported=_names(point.release for point in inside if _lacks(point)),
         unsteady=_names(point.release for point in inside if not point.steady),

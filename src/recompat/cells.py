@@ -5,6 +5,8 @@ from typing import assert_never
 import msgspec
 
 from recompat.cases import Case, CaseFile
+from recompat.cause import cause, watched_otherwise
+from recompat.evidence import Pair, attention, drifts, telling_pair
 from recompat.expectations import Expectation
 from recompat.judge import Finding, NoFinding, finding, verdict
 from recompat.model import (
@@ -102,7 +104,7 @@ def make_cell(
         case NoFinding(reason=reason):
             return msgspec.structs.replace(cell, detail=_why_not_run(file, record, recorded) or reason)
         case Finding():
-            return _filled(cell, seen, record.run.finished)
+            return _explained(_filled(cell, seen, record.run.finished), seen)
         case _:
             assert_never(seen)
 
@@ -143,7 +145,27 @@ def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
         flaky=bool(differing),
         unsteady=differing,
         date=date,
+        disagreement=None if raised is None else raised.disagreement,
     )
+
+
+def _explained(cell: Cell, seen: Finding) -> Cell:
+    evidence = seen.result.evidence
+    pair = None if evidence is None else telling_pair(evidence.calls)
+    return msgspec.structs.replace(
+        cell,
+        cause=cause(seen.trial, evidence),
+        drift=drifts(seen.trial, evidence),
+        changes=() if evidence is None else evidence.changes,
+        attention=None if pair is None else _attention(pair),
+        operator_diff=() if pair is None else pair.operator_diff,
+        watched=watched_otherwise(seen.trial, evidence, seen.result.trials.get(Replay.WARM)),
+    )
+
+
+def _attention(pair: Pair) -> Attention | None:
+    both = Attention(attention(pair.forward.operators), attention(pair.recompute.operators))
+    return None if both == Attention(None, None) else both
 
 
 def _claim(expectation: Expectation) -> Claim:

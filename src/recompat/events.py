@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recompat.evidence import changes
-from recompat.mismatch import parse_mismatches
+from recompat.mismatch import parse_disagreement, parse_mismatches
 from recompat.model import Evidence, Outcome, Trial
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ def trial_of(event: Event, digests: Mapping[str, str]) -> Trial:
         return Trial(Outcome.CRASH, 0.0, detail=f"left a result that cannot be read ({error})")
     if trial.raised is None:
         return trial
-    raised = msgspec.structs.replace(trial.raised, mismatches=parse_mismatches(trial.raised.message))
+    message = trial.raised.message
+    raised = msgspec.structs.replace(
+        trial.raised, mismatches=parse_mismatches(message), disagreement=parse_disagreement(message)
+    )
     return msgspec.structs.replace(trial, raised=raised)
 
 

@@ -9,6 +9,7 @@ from packaging.version import Version
 from recompat.console import wants_colour, width
 from recompat.expectations import load_expectations
 from recompat.interpreters import platform_id, running
+from recompat.listing import load_listing
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
 from recompat.record import load_records, write_atomically
 from recompat.report.json import render_json
@@ -54,7 +55,7 @@ def judged(
     """
     releases = {*matrix.releases, *(Version(record.environment.torch) for record in known)}
     expectations = load_expectations(project.expectations, files, releases)
-    return summarise(chosen, files, cases, expectations, now())
+    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing))
 
 
 def publish(setup: Setup, summary: Summary) -> str:

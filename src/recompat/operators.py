@@ -56,10 +56,19 @@ def operator_changes(case: str, platform: str, watched: Iterable[Watched]) -> tu
     """
     ordered = sorted({one.release: one for one in watched}.values(), key=lambda one: one.release)
     return tuple(
-        msgspec.structs.replace(change, case=case, platform=platform)
+        OperatorChange(
+            case=case,
+            platform=platform,
+            last=str(one.release),
+            first=str(other.release),
+            during=before.during,
+            before=attention(before.operators),
+            after=attention(after.operators),
+            diff=_diff(before, after),
+        )
         for one, other in pairwise(ordered)
         if one.ending == other.ending and _comparable(one) and _comparable(other)
-        for change in _changes(one, other)
+        for before, after in _differing(one.evidence, other.evidence)
     )
 
 
@@ -68,18 +77,16 @@ def _comparable(watched: Watched) -> bool:
     return (watched.evidence.outcome, watched.evidence.exception) == (watched.ending.outcome, watched.ending.exception)
 
 
-def _changes(one: Watched, other: Watched) -> Iterator[OperatorChange]:
-    """Tell forward and recomputation once each: of the first region in which they differ."""
-    told: set[tuple[str, ...]] = set()
+def _differing(one: Evidence, other: Evidence) -> Iterator[tuple[Call, Call]]:
+    """The first calls of forward that ran other operators, and those of recomputation if they differ in another way."""
+    told = None
     for during in Pass:
-        before, after = _calls(one.evidence, during), _calls(other.evidence, during)
-        for place in sorted(before.keys() & after.keys()):
-            change = _change(before[place], after[place])
-            if change.diff and change.diff not in told:
-                told.add(change.diff)
-                yield msgspec.structs.replace(change, last=str(one.release), first=str(other.release))
-            if change.diff:
-                break
+        before, after = _calls(one, during), _calls(other, during)
+        shared = ((before[place], after[place]) for place in sorted(before.keys() & after.keys()))
+        first = next((calls for calls in shared if _diff(*calls)), None)
+        if first is not None and _diff(*first) != told:
+            told = _diff(*first)
+            yield first
 
 
 def _calls(evidence: Evidence, during: Pass) -> dict[tuple[int, int], Call]:
@@ -93,17 +100,8 @@ def _calls(evidence: Evidence, during: Pass) -> dict[tuple[int, int], Call]:
     return calls
 
 
-def _change(before: Call, after: Call) -> OperatorChange:
-    diff = operator_diff(before.operators, after.operators, may_stop=after.ending == STOPPED)
+def _diff(before: Call, after: Call) -> tuple[str, ...]:
+    """How they differ; recomputation may stop sooner on one release than on the other."""
     if before.ending == STOPPED and not operator_diff(after.operators, before.operators, may_stop=True):
-        diff = ()  # the earlier release stopped sooner
-    return OperatorChange(
-        case="",
-        platform="",
-        last="",
-        first="",
-        during=before.during,
-        before=attention(before.operators),
-        after=attention(after.operators),
-        diff=diff,
-    )
+        return ()
+    return operator_diff(before.operators, after.operators, may_stop=after.ending == STOPPED)

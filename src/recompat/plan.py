@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
 import sys
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from recompat.gather import gather, publish
+from recompat.index import releases
 from recompat.interpreters import platform_id, running
+from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
 from recompat.project import load_setup
@@ -20,7 +23,7 @@ from recompat.replays import label
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import record_of
 from recompat.versions import select_releases
-from recompat.work import Work, pending_of
+from recompat.work import Work, now, pending_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,9 +110,17 @@ class Plan:
 
     def _sources(self) -> Sources:
         """What the sources offer, asked once per run."""
+        return self._run.sources(self._find_sources)
+
+    def _find_sources(self) -> Sources:
+        """Ask them, and keep what the index lists for reports that are made offline."""
         matrix, options = self._setup.matrix, self.options
         folders = [*options.find_links, *matrix.find_links]
-        return self._run.sources(lambda: find_sources(options.source, configured_folders(folders), matrix.cpu_index))
+        found = find_sources(options.source, configured_folders(folders), matrix.cpu_index)
+        if found.reached:
+            with contextlib.suppress(OSError):  # it can be asked again
+                save_listing(self._setup.project.listing, releases(found.offers[found.index]), now())
+        return found
 
     def _sources_to_install_from(self) -> Sources:
         """The same; what has to be known before anything is installed is said once per run."""

@@ -54,6 +54,11 @@ class Project(msgspec.Struct, frozen=True):
         return self.reports / "records"
 
     @property
+    def listing(self) -> Path:
+        """What the index offered when it was last asked."""
+        return self.reports / "index.json"
+
+    @property
     def logs(self) -> Path:
         """What uv and the probes print: for people, never parsed."""
         return self.reports / "logs"
