@@ -19,6 +19,7 @@ BACKENDS: Final = {  # as torch.nn.attention.SDPBackend names them
     "sdpa.math": "MATH",
     "sdpa.cudnn": "CUDNN_ATTENTION",
 }
+CUDNN: Final = "sdpa.cudnn"
 SUBJECTS: Final = {
     "sdpa.priority": "the SDPA priority order was",
     "autocast.cache": "the autocast cache was",
@@ -84,7 +85,8 @@ def _enabled(settings: Mapping[str, str]) -> list[str]:
 
 
 def _all_enabled(settings: Mapping[str, str]) -> bool:
-    return all(settings[name] == "on" for name in BACKENDS if name in settings)
+    """Whether no policy restricts the choice; by default cuDNN is off in some releases (2.4) and on in others."""
+    return all(settings[name] == "on" for name in BACKENDS if name in settings and name != CUDNN)
 
 
 def _autocast(left: dict[str, Change], forward: Mapping[str, str], recompute: Mapping[str, str]) -> Iterator[str]:
