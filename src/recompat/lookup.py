@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
+
+from packaging.version import Version
 
 from recompat.errors import ConfigurationError, NothingSelected
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_case", "find_environments", "find_target", "no_such", "recorded_cases", "records_of"]
 
+RELEASE = re.compile(r"(?:torch)?\d+(?:\.\d+)+\w*")
 MOST_NEAR = 5
 MOST_LISTED = 20
 
@@ -23,17 +27,22 @@ def recorded_cases(records: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(result.case for record in records for result in record.results))
 
 
-def find_target(name: str, cases: Sequence[str], environments: Sequence[Environment]) -> str | list[Environment]:
+def find_target(name: str, cases: Sequence[str], records: Sequence[Record]) -> str | list[Environment]:
     """The case that ``name`` stands for, or the environments.
 
     Raises:
         ConfigurationError: it stands for several cases.
-        NothingSelected: it stands for none, and for no environment; the message says what is near.
+        NothingSelected: it stands for no case and for no environment; the message says what is near.
     """
-    there = [] if name in cases else find_environments(name, environments)
-    if there and not any(name.lower() in case.lower() for case in cases):
-        return there
-    return find_case(name, cases, [*(one.id for one in environments), *(one.torch for one in environments)])
+    if name not in cases and not any(name.lower() in case.lower() for case in cases):
+        environments = [record.environment for record in records]
+        there = find_environments(name, environments)
+        if there:
+            return there
+        if RELEASE.fullmatch(name):
+            records_of(records, name)
+        return find_case(name, cases, [*(one.id for one in environments), *(one.torch for one in environments)])
+    return find_case(name, cases)
 
 
 def find_environments(name: str, environments: Sequence[Environment]) -> list[Environment]:
@@ -68,10 +77,11 @@ def records_of(records: Sequence[Record], torch: str) -> list[Record]:
     Raises:
         NothingSelected: there is none; the message lists what is recorded.
     """
-    found = [record for record in records if record.environment.torch == torch.removeprefix("torch")]
+    torch = torch.removeprefix("torch")
+    found = [record for record in records if record.environment.torch == torch]
     if found:
         return found
-    there = list(dict.fromkeys(record.environment.torch for record in records))
+    there = [str(release) for release in sorted({Version(record.environment.torch) for record in records})]
     mend = f"nox -s matrix -- --torch {torch} runs it."
     if not there:
         raise NothingSelected(f"Nothing is recorded yet; {mend}")
