@@ -137,11 +137,20 @@ def test_nothing_is_told_of_a_plain_pass(torch: str, name: str) -> None:
             "The random state of torch (CPU) and Python was not the same when recompute began",
         ),
         (
-            {"training.Dropout": "on"},
-            {"training.Dropout": "off"},
-            "The training flag of Dropout was on in forward and off in recompute",
+            {"training.dropout": "train"},
+            {"training.dropout": "eval"},
+            "The mode of module dropout was train in forward and eval in recompute",
         ),
-        ({"context.flag": "a"}, {}, "The context variable flag was a in forward and absent in recompute"),
+        (
+            {f"training.layer.{number}": "train" for number in range(9)},
+            {f"training.layer.{number}": "eval" for number in range(9)},
+            ("The mode of modules layer.0, layer.1, layer.2 and 6 more was train in forward and eval in recompute"),
+        ),
+        (
+            {"contextvar.branch": "set #1"},
+            {},
+            "The context variable branch was set #1 in forward and absent in recompute",
+        ),
         ({"unheard.of": "a"}, {"unheard.of": "b"}, "The setting unheard.of was a in forward and b in recompute"),
     ],
 )

@@ -38,13 +38,12 @@ SUBJECTS: Final = {
 }
 FAMILIES: Final = {  # settings whose names end in what they are of
     "mkldnn.": "the mkldnn setting {} was",
-    "training.": "the training flag of {} was",
-    "modules.": "the training flag of {} was",
-    "context.": "the context variable {} was",
-    "contextvars.": "the context variable {} was",
+    "contextvar.": "the context variable {} was",
 }
 GENERATORS: Final = {"rng.cpu": "torch (CPU)", "rng.python": "Python", "rng.numpy": "NumPy"}
 DEVICE_MODE: Final = "DeviceContext"  # the mode by which a default device is set
+TRAINING: Final = "training."
+MOST_MODULES: Final = 3
 MOST: Final = 6  # clauses
 
 
@@ -56,6 +55,7 @@ def clauses(changes: Sequence[Change], forward: Mapping[str, str], recompute: Ma
         *_autocast(left, forward, recompute),
         *_device(left),
         *_random(left),
+        *_modules(left),
         *(_clause(change) for change in left.values()),
     ]
     return tuple(found) if len(found) <= MOST else (*found[:MOST], f"{len(found) - MOST} more settings differed")
@@ -140,6 +140,18 @@ def _of_rng(left: Mapping[str, Change]) -> list[str]:
     return [name for name in left if name.startswith("rng.")]
 
 
+def _modules(left: dict[str, Change]) -> Iterator[str]:
+    """Tell the modules together that went the same way, as those of a model do."""
+    ways: dict[tuple[str | None, str | None], list[str]] = {}
+    for name in [name for name in left if name.startswith(TRAINING)]:
+        change = left.pop(name)
+        ways.setdefault((change.forward, change.recompute), []).append(name.removeprefix(TRAINING))
+    for (before, after), names in ways.items():
+        shown = names if len(names) <= MOST_MODULES else [*names[:MOST_MODULES], f"{len(names) - MOST_MODULES} more"]
+        subject = "the mode of module" if len(names) == 1 else "the mode of modules"
+        yield f"{subject} {joined(shown)} was {before or 'absent'} in forward and {after or 'absent'} in recompute"
+
+
 def _clause(change: Change) -> str:
     subject = SUBJECTS.get(change.setting) or _of_family(change.setting) or f"the setting {change.setting} was"
     return f"{subject} {_values(change)}"
@@ -151,5 +163,5 @@ def _of_family(name: str) -> str | None:
 
 
 def _values(change: Change) -> str:
-    one, other = ("absent" if value is None else value for value in (change.forward, change.recompute))
+    one, other = (value or "absent" for value in (change.forward, change.recompute))
     return f"{one} in forward and {other} in recompute"
