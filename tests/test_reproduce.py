@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,29 @@ def test_another_file_is_not_overwritten(project: Project) -> None:
     with pytest.raises(ConfigurationError, match=r"^patterns.py is there, with another content; name another folder"):
         found(project, out=Path()).write()
     assert Path("patterns.py").read_text() == "mine"
+
+
+def test_a_file_in_the_place_of_a_folder(project: Project) -> None:
+    Path("taken").write_text("mine")
+    for out in ("taken", "taken/deeper"):
+        with pytest.raises(ConfigurationError, match=f"^{out} is no folder; name another with --out"):
+            found(project, out=Path(out)).write()
+
+
+def test_what_a_record_says_stays_a_word_of_a_command(tmp_path: Path) -> None:
+    bad = "1; touch 'hit' $(touch hit)\x1b[31m\n`touch hit`"
+    one = with_facts(
+        recorded("2.11.0", {"plain": raises(f"evil.{bad}")}),
+        python_version=bad, imported=bad, packages={"torch": bad, "numpy": bad},
+    )  # fmt: skip
+    made = found(make_project(tmp_path, one), out=tmp_path)
+    (tmp_path / "uv").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >> uv-got\n')
+    (tmp_path / "uv").chmod(0o755)
+    make = made.commands.splitlines()[1]
+    subprocess.run(["sh", "-c", make], cwd=tmp_path, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    assert len((tmp_path / "uv-got").read_text().splitlines()) == 11
+    assert not (tmp_path / "hit").exists()
+    assert "\x1b" not in made.text
 
 
 def test_an_edited_file_is_not_the_recorded_one(project: Project) -> None:

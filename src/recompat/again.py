@@ -140,4 +140,4 @@ def _ending(trial: Trial) -> tuple[object, ...]:
 
 
 def _on(facts: Facts) -> str:
-    return f"torch {facts.imported}, Python {facts.python_version}"
+    return clean(f"torch {facts.imported}, Python {facts.python_version}")

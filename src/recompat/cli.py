@@ -109,6 +109,8 @@ def _show(given: argparse.Namespace) -> ExitCode:
 
 
 def _reproduce(given: argparse.Namespace) -> ExitCode:
+    import shutil
+
     from recompat.reproduce import find_reproduction
     from recompat.show import read_known
 
@@ -117,6 +119,8 @@ def _reproduce(given: argparse.Namespace) -> ExitCode:
     found = find_reproduction(known, given.case, given.torch, given.out)
     found.write()
     print(found.commands if given.quiet else found.text)  # noqa: T201
+    if shutil.which("uv") is None:
+        _tell("uv is not on PATH; python -m pip install uv brings it.")
     if not given.run:
         return ExitCode.OK
     from recompat.again import run_again

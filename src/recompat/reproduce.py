@@ -21,6 +21,7 @@ from recompat.lookup import find_case, recorded_cases, records_of
 from recompat.model import Facts, Record, Trial
 from recompat.record import write_atomically
 from recompat.report.style import label
+from recompat.report.text import clean
 from recompat.show import Known, read_source
 from recompat.sources import Source, configured_folders
 
@@ -59,13 +60,15 @@ class Reproduction(msgspec.Struct, frozen=True):
         """Write the case file, byte for byte.
 
         Raises:
-            ConfigurationError: another file stands there.
+            ConfigurationError: another file stands there, or in the place of a folder.
         """
-        if self.path.exists():
-            if self.path.read_bytes() == self.content:
-                return
-            raise ConfigurationError(f"{self.path} is there, with another content; name another folder with --out.")
-        write_atomically(self.path, self.content)
+        try:
+            if not self.path.exists():
+                write_atomically(self.path, self.content)
+            elif self.path.read_bytes() != self.content:
+                raise ConfigurationError(f"{self.path} is there, with another content; name another folder with --out.")
+        except (FileExistsError, NotADirectoryError):
+            raise ConfigurationError(f"{self.folder} is no folder; name another with --out.") from None
 
     @property
     def commands(self) -> str:
@@ -78,8 +81,8 @@ class Reproduction(msgspec.Struct, frozen=True):
         """The same, with what a reader has to know."""
         facts, platform = self.facts, self.record.environment.platform
         lines = [
-            f"{self.case} on torch {facts.imported}, Python {facts.python_version}, {platform}",
-            f"recorded {self.record.run.finished}: {how_it_ended(self.trial)}",
+            clean(f"{self.case} on torch {facts.imported}, Python {facts.python_version}, {platform}"),
+            clean(f"recorded {self.record.run.finished}: {how_it_ended(self.trial)}"),
             "",
             f"wrote    {self.path}",
             f"SHA-256  {self.file.sha256}, the record's own",
@@ -92,8 +95,8 @@ class Reproduction(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
     def _make(self) -> str:
-        venv = f"uv venv --python {self.facts.python_version} {ENVIRONMENT}"
-        wanted = " ".join(shlex.quote(word) for word in (*self._from(), f"torch=={self._build()}", *self.packages))
+        venv = f"uv venv --python {_word(self.facts.python_version)} {ENVIRONMENT}"
+        wanted = " ".join(map(_word, (*self._from(), f"torch=={self._build()}", *self.packages)))
         return f"{venv} && uv pip install --python {ENVIRONMENT} {wanted}"
 
     def _run(self) -> str:
@@ -121,7 +124,7 @@ class Reproduction(msgspec.Struct, frozen=True):
 
     def _ends(self) -> str:
         if self.trial.raised is not None:
-            return f"It ends with {self.trial.raised.type} in {self.trial.raised.phase}."
+            return clean(f"It ends with {self.trial.raised.type} in {self.trial.raised.phase}.")
         return _SILENT.get(self.trial.outcome, f"It was recorded as {self.trial.outcome}.")
 
 
@@ -177,6 +180,11 @@ def how_it_ended(trial: Trial) -> str:
     """Say how a trial ended, in a few words."""
     name = label(trial.outcome, trial.raised.type if trial.raised else None)
     return f"{name} in {trial.raised.phase}" if trial.raised else name
+
+
+def _word(text: str) -> str:
+    """A word of a command; what a record says stays a word, whatever it holds."""
+    return shlex.quote(clean(text))
 
 
 def _preference(record: Record, case_id: str) -> tuple[bool, bool, bool, str]:

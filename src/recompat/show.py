@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Known", "case_view", "environment_view", "read_known", "read_source", "show"]
 
-FIELD = re.compile(r"^\s*:(inputs|tolerance):\s+(.*?)\s*$", re.MULTILINE)
+FIELD = re.compile(r"^\s*:(?:(inputs):\s+(\w+)|(tolerance):\s+(.*?))\s*$", re.MULTILINE)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -131,7 +131,8 @@ def read_source(project: Project, file: CaseFile, case_id: str) -> Source:
     node = _function(content, PREFIX + case_id.partition("::")[2])
     if node is None:
         return Source(name, sha256, None, f"{name} has no such case any more.")
-    fields = dict(FIELD.findall(ast.get_docstring(node) or ""))
+    found = FIELD.finditer(ast.get_docstring(node) or "")
+    fields = {one[1] or one[3]: one[2] or one[4] for one in found}
     code = _lines_of(content, node)
     defaults = Source(name, sha256, code)
     return msgspec.structs.replace(defaults, **fields)

@@ -104,12 +104,13 @@ def _listed(summary: Summary) -> str:
 def _boundaries(summary: Summary) -> tuple[Entry, ...]:
     platforms = {column.platform for column in summary.environments}
     return _grouped(
-        (_boundary(boundary) + (f" on {boundary.platform}" if len(platforms) > 1 else ""), boundary.case)
+        (boundary_text(boundary) + (f" on {boundary.platform}" if len(platforms) > 1 else ""), boundary.case)
         for boundary in summary.boundaries
     )
 
 
-def _boundary(boundary: Boundary) -> str:
+def boundary_text(boundary: Boundary) -> str:
+    """Say what changed between which releases, and what is known of those between."""
     last, first = boundary.last, boundary.first
     match boundary.kind:
         case BoundaryKind.OUTCOME:
@@ -138,10 +139,11 @@ def _ending(ending: Ending) -> str:
 
 
 def _operator_changes(summary: Summary) -> tuple[Entry, ...]:
-    return _grouped((_operator_change(change), change.case) for change in summary.operator_changes)
+    return _grouped((operator_change_text(change), change.case) for change in summary.operator_changes)
 
 
-def _operator_change(change: OperatorChange) -> str:
+def operator_change_text(change: OperatorChange) -> str:
+    """Say by which other operators a case came to the same end."""
     start = f"{change.last} to {change.first}, {change.during}: "
     if change.before != change.after:
         return f"{start}attention by {change.before or 'no operator of its own'}, then by {change.after or 'none'}"

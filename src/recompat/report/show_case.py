@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from recompat.boundary import BoundaryKind
 from recompat.model import Outcome
+from recompat.report.findings import boundary_text, operator_change_text
 from recompat.report.page import code_lines, columns, heading, section, wrapped
-from recompat.report.show_cell import cell_lines, frames, reproduce
-from recompat.report.style import cell_text, label, paint
+from recompat.report.show_cell import cell_lines, frames, reproduce, why
+from recompat.report.style import cell_text, paint
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from recompat.boundary import Boundary, Ending
+    from recompat.boundary import Boundary
     from recompat.operators import OperatorChange
     from recompat.report.page import Paper
     from recompat.views import CaseView, Seen
@@ -33,7 +33,8 @@ def render_case(view: CaseView, paper: Paper) -> str:
     parts.append(section(paper, "Outcomes", _outcomes(view, paper)))
     parts.append(section(paper, "Boundaries", _boundaries(view.boundaries, paper)))
     if paper.detail >= 0:
-        parts.append(section(paper, "Why", _causes(view, paper)))
+        if not view.chosen:
+            parts.append(section(paper, "Why", _causes(view, paper)))
         parts.append(section(paper, "Operators changed, the outcome did not", _operators(view.operator_changes, paper)))
         parts += _chosen(view, paper)
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -75,39 +76,10 @@ def _flowing(paper: Paper, start: str, runs: Sequence[str]) -> Iterator[str]:
 
 
 def _boundaries(found: Sequence[Boundary], paper: Paper) -> Iterator[str]:
+    several = len({boundary.platform for boundary in found}) > 1
     for boundary in found:
-        between = "".join(_between(boundary))
-        where = f" ({clean(boundary.platform)})" if len({one.platform for one in found}) > 1 else ""
-        yield from wrapped(paper, f"{_change(boundary)}{where}{between}")
-
-
-def _change(boundary: Boundary) -> str:
-    last, first = clean(boundary.last), clean(boundary.first)
-    match boundary.kind:
-        case BoundaryKind.API_APPEARS:
-            return f"{last} -> {first}: an API that the case needs appears ({_ending(boundary.new)} from {first} on)"
-        case BoundaryKind.API_DISAPPEARS:
-            return f"{last} -> {first}: an API that the case needs is gone ({_ending(boundary.old)} until {last})"
-        case _:
-            return f"{last} -> {first}: {_ending(boundary.old)} -> {_ending(boundary.new)}"
-
-
-def _between(boundary: Boundary) -> Iterator[str]:
-    if boundary.exact:
-        yield "; no release lies between"
-    elif boundary.exact is None:
-        yield "; whether a release lies between is not known"
-    for what, releases in (
-        ("not run between", boundary.not_run),
-        ("an API absent in", boundary.unsupported),
-        ("unsteady in", boundary.unsteady),
-    ):
-        if releases:
-            yield f"; {what}: {clean(', '.join(releases))}"
-
-
-def _ending(ending: Ending) -> str:
-    return label(ending.outcome, ending.exception)
+        where = f" on {boundary.platform}" if several else ""
+        yield from wrapped(paper, f"{boundary_text(boundary)}{where}")
 
 
 def _causes(view: CaseView, paper: Paper) -> Iterator[str]:
@@ -115,34 +87,15 @@ def _causes(view: CaseView, paper: Paper) -> Iterator[str]:
     for platform, seen in _by_platform(view.seen):
         told = [one for one in seen if one.cell.outcome is not Outcome.NOT_RUN or one.cell.detail]
         several = len({one.column.platform for one in view.seen}) > 1
-        for releases, run in _runs(told, lambda one: (_as_shown(one), _why(one))):
+        for releases, run in _runs(told, lambda one: (_as_shown(one), why(one))):
             where = f"{platform} " if several else ""
             first = run[0]
-            yield from wrapped(
-                paper, _why(first), f"{where}{releases} {label(first.cell.outcome, first.cell.exception)}: "
-            )
-
-
-def _why(seen: Seen) -> str:
-    cell = seen.cell
-    if cell.cause:
-        return f"{cell.cause} {cell.watched}" if cell.watched else cell.cause
-    if cell.detail:
-        return cell.detail
-    if seen.evidence is None:
-        return "no evidence is recorded, so nothing tells why."
-    if seen.evidence.detail:
-        return seen.evidence.detail
-    return "settings and operators were the same in forward and in recomputation."
+            yield from wrapped(paper, why(first), f"{where}{releases} {cell_text(first.cell)}: ")
 
 
 def _operators(changes: Sequence[OperatorChange], paper: Paper) -> Iterator[str]:
     for change in changes:
-        if change.before != change.after:
-            what = f"attention ran as {change.before or 'no operator of its own'}, then as {change.after or 'none'}"
-        else:
-            what = "; ".join(change.diff)
-        yield from wrapped(paper, f"{change.last} -> {change.first}, in {change.during}: {what}")
+        yield from wrapped(paper, operator_change_text(change))
 
 
 def _chosen(view: CaseView, paper: Paper) -> Iterator[str]:

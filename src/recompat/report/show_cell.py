@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recompat.evidence import telling_pair
+from recompat.evidence import RETURNED, operator_diff, telling_pair
 from recompat.model import Outcome
 from recompat.report.page import code_lines, columns, section, table, wrapped
 from recompat.report.style import OUTCOMES, cell_text, label, paint, replay_text
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from recompat.report.page import Paper
     from recompat.views import CaseView, Seen
 
-__all__ = ["cell_lines", "frames", "reproduce"]
+__all__ = ["cell_lines", "frames", "reproduce", "why"]
 
 NOT_RECORDED = "not recorded"
 MOST_OPERATORS = 200
+MOST_DIFF = 40
 
 
 def cell_lines(view: CaseView, seen: Seen, paper: Paper) -> Iterator[str]:
     """Write every section of a cell; the mark of what was not recorded is as good as a fact."""
     cell, evidence = seen.cell, seen.evidence
-    yield section(paper, "Outcome", columns(paper, _facts(cell)) if not paper.colour else _painted(cell, paper))
+    yield section(paper, "Outcome", _outcome(seen, paper))
     if cell.date is None:
         return
     yield section(paper, "Settings that changed", _settings(cell, evidence, paper))
@@ -53,13 +54,28 @@ def reproduce(view: CaseView, seen: Seen) -> str:
     return clean(f"recompat reproduce {view.id} --torch {seen.column.torch}")
 
 
-def _painted(cell: Cell, paper: Paper) -> list[str]:
-    text = label(cell.outcome, cell.exception)
-    first, *rest = columns(paper, _facts(cell))
-    return [first.replace(text, paint(cell, text), 1), *rest]
+def why(seen: Seen) -> str:
+    """The cause in a sentence, or why there is none."""
+    cell = seen.cell
+    if cell.cause:
+        return f"{cell.cause} {cell.watched}" if cell.watched else cell.cause
+    if cell.detail:
+        return cell.detail
+    if seen.evidence is None:
+        return "no evidence is recorded, so nothing tells why."
+    if seen.evidence.detail:
+        return seen.evidence.detail
+    return "settings and operators were the same in forward and in recomputation."
 
 
-def _facts(cell: Cell) -> Iterator[tuple[str, str]]:
+def _outcome(seen: Seen, paper: Paper) -> list[str]:
+    first, *rest = columns(paper, _facts(seen))
+    text = label(seen.cell.outcome, seen.cell.exception)
+    return [first.replace(text, paint(seen.cell, text), 1) if paper.colour else first, *rest]
+
+
+def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
+    cell = seen.cell
     where = f" in {cell.phase}" if cell.phase else ""
     marks = cell_text(cell).removeprefix(label(cell.outcome, cell.exception)).strip()
     yield "outcome", f"{label(cell.outcome, cell.exception)}{where} {marks}".strip()
@@ -67,12 +83,9 @@ def _facts(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "expected", _expected(cell.expectation)
     if cell.expectation and cell.expectation.link:
         yield "link", cell.expectation.link
-    if cell.cause:
-        yield "cause", cell.cause
-    if cell.watched:
-        yield "watched", cell.watched
-    if cell.detail:
+    if cell.cause and cell.detail:
         yield "detail", cell.detail
+    yield "cause", why(seen)
     yield "replays", replay_text(cell.replays) or NOT_RECORDED
     if cell.unsteady:
         yield "differ in", ", ".join(cell.unsteady)
@@ -104,10 +117,12 @@ def _operators(cell: Cell, evidence: Evidence | None, paper: Paper) -> Iterator[
         yield from columns(
             paper, [(f"attention in {where}", name or "no operator of its own") for where, name in pairs]
         )
-    yield from (clean(line) for line in cell.operator_diff)
-    if not cell.operator_diff and evidence.calls:
-        yield "the same"
     pair = telling_pair(evidence.calls)
+    if pair is not None:
+        most = MOST_OPERATORS if paper.detail > 0 else MOST_DIFF
+        stopped = pair.recompute.ending != RETURNED
+        lines = operator_diff(pair.forward.operators, pair.recompute.operators, may_stop=stopped, most=most)
+        yield from (clean(line) for line in lines or ("the same",))
     if paper.detail > 0 and pair is not None:
         yield from (*_all_operators(pair.forward, paper), *_all_operators(pair.recompute, paper))
     if evidence.unwatched:
