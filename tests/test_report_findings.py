@@ -120,8 +120,8 @@ def test_apis_that_come_and_go_are_told_as_such() -> None:
     assert [entry.text for entry in found(made)["Boundaries"].entries] == [
         "an API that is needed is absent until 2.1 and there from 2.2 (pass); exact, no release lies between",
         "an API that is needed is there until 2.2 (pass) and absent from 2.3; exact, no release lies between",
-        "an API that is needed is absent until 2.3 and there from 2.4 (CheckpointError); exact, no release lies between",
         "pass until 2.2, CheckpointError from 2.4; n/a between: 2.3",
+        "an API that is needed is absent until 2.3 and there from 2.4 (CheckpointError); exact, no release lies between",
     ]
 
 

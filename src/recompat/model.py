@@ -11,6 +11,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from recompat.disagreement import Disagreement, DisagreementKind, Mismatch, TensorMeta
+from recompat.ground import Environment, Facts, Run, Trouble, TroubleKind
+
 __all__ = [
     "RECORD_SCHEMA",
     "Call",
@@ -84,66 +87,6 @@ class Phase(StrEnum):
 
     FORWARD = "forward"
     BACKWARD = "backward"
-
-
-class TroubleKind(StrEnum):
-    """Why an environment could not be built or trusted: never a finding about torch."""
-
-    NOT_TRIED = "not-tried"
-    NO_RELEASE = "no-release"
-    NO_WHEEL = "no-wheel"
-    NO_INTERPRETER = "no-interpreter"
-    UNREACHABLE = "unreachable"
-    INSTALL_FAILED = "install-failed"
-    DISK_FULL = "disk-full"
-    IMPORT_FAILED = "import-failed"
-    WRONG_VERSION = "wrong-version"
-    PROBE_FAILED = "probe-failed"
-
-
-class TensorMeta(msgspec.Struct, frozen=True):
-    """What a ``CheckpointError`` says of one tensor: ``dtype`` and ``device`` as torch prints them."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-
-
-class Mismatch(msgspec.Struct, frozen=True):
-    """A saved tensor whose recomputed twin has other metadata."""
-
-    position: int
-    saved: TensorMeta
-    recomputed: TensorMeta
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """What differs, of ``shape``, ``dtype`` and ``device``."""
-        names = TensorMeta.__struct_fields__
-        return tuple(name for name in names if getattr(self.saved, name) != getattr(self.recomputed, name))
-
-
-class DisagreementKind(StrEnum):
-    """The messages of ``CheckpointError``, told apart."""
-
-    METADATA = "metadata"
-    COUNT = "count"
-    MORE_TENSORS = "more-tensors"
-    UNPACKED_AGAIN = "unpacked-again"
-    OPERATOR_LOG = "operator-log"
-
-
-class Disagreement(msgspec.Struct, frozen=True):
-    """In what recomputation disagreed with forward, as ``CheckpointError`` says it; ``saved`` and ``recomputed`` count tensors.
-
-    ``count``: not as many tensors were saved. ``more-tensors``: recomputation went on to save more. ``unpacked-again``:
-    backward asked for a tensor a second time. ``operator-log``: ``debug=True`` put a log of operators in the place of
-    the reason.
-    """
-
-    kind: DisagreementKind
-    saved: int | None = None
-    recomputed: int | None = None
 
 
 class Raised(msgspec.Struct, frozen=True):
@@ -250,60 +193,6 @@ class CaseResult(msgspec.Struct, frozen=True):
     sha256: str
     trials: dict[Replay, Trial]
     evidence: Evidence | None = None
-
-
-class Environment(msgspec.Struct, frozen=True):
-    """A torch release on an interpreter and a platform; ``id`` is typable, as in ``torch2.11.0-cp311-linux_x86_64``.
-
-    ``host_python`` is the interpreter that asked: it differs from ``python`` where that one has no wheel.
-    """
-
-    torch: str
-    python: str
-    platform: str
-    host_python: str
-
-    @property
-    def id(self) -> str:
-        """The name used in selectors, file names, logs and reports."""
-        return f"torch{self.torch}-{self.python}-{self.platform}"
-
-
-class Facts(msgspec.Struct, frozen=True):
-    """What was really tested, as the probe saw it.
-
-    ``imported`` is ``torch.__version__``; ``distribution_sha256`` is the digest of the installed distribution's own
-    ``RECORD`` file, which lists a digest for every file of the wheel.
-    """
-
-    imported: str
-    flavour: str
-    source: str
-    distribution_sha256: str
-    python_version: str
-    implementation: str
-    libc: str
-    cpu_capability: str
-    threads: int
-    packages: dict[str, str]
-
-
-class Run(msgspec.Struct, frozen=True):
-    """How a record came about. Times are UTC, ISO 8601; ``seconds`` names steps, such as ``installing``."""
-
-    recompat: str
-    probe_sha256: str
-    options: dict[str, str]
-    started: str
-    finished: str
-    seconds: dict[str, float]
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """Why nothing (or nothing more) was run in this environment; ``reason`` is one sentence with its mend."""
-
-    kind: TroubleKind
-    reason: str
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from recompat.model import Outcome
 from recompat.report.style import OUTCOMES, label, largest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recompat.boundary import Boundary, Ending
     from recompat.cells import Cell
@@ -105,8 +105,14 @@ def _boundaries(summary: Summary) -> tuple[Entry, ...]:
     platforms = {column.platform for column in summary.environments}
     return _grouped(
         (boundary_text(boundary) + (f" on {boundary.platform}" if len(platforms) > 1 else ""), boundary.case)
-        for boundary in summary.boundaries
+        for boundary in sorted(summary.boundaries, key=_by_release(summary))
     )
+
+
+def _by_release(summary: Summary) -> Callable[[Boundary | OperatorChange], tuple[int, int]]:
+    """Sort what changed by the releases between which it did; cases stay in order."""
+    place = {column.torch: number for number, column in enumerate(summary.environments)}
+    return lambda changed: (place[changed.first], place[changed.last])
 
 
 def boundary_text(boundary: Boundary) -> str:
@@ -139,7 +145,10 @@ def _ending(ending: Ending) -> str:
 
 
 def _operator_changes(summary: Summary) -> tuple[Entry, ...]:
-    return _grouped((operator_change_text(change), change.case) for change in summary.operator_changes)
+    return _grouped(
+        (operator_change_text(change), change.case)
+        for change in sorted(summary.operator_changes, key=_by_release(summary))
+    )
 
 
 def operator_change_text(change: OperatorChange) -> str:
