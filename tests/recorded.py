@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from builders import record, result
+from builders import PASSES, differs, record, result, trouble, warns
 from recompat.model import Trial
 from recompat.project import Project
 from recompat.record import save_record
+from recompat.report.page import Paper
+from recompat.show import read_known, show
+from scenes import CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +22,9 @@ if TYPE_CHECKING:
 
     from recompat.model import CaseResult, Record
 
-__all__ = ["SOURCE", "digest", "make_project", "recorded"]
+__all__ = ["SOURCE", "digest", "four_releases", "make_project", "outcomes", "recorded", "shown"]
+
+RUNS = re.compile(r"\nOutcomes\n(.*?)(?:\n\n|$)", re.DOTALL)
 
 SOURCE = '''"""Patterns."""
 
@@ -85,3 +91,26 @@ def recorded(torch: str, trials: Mapping[str, Trial | CaseResult], sha256: str |
         one = result(f"patterns::{name}", trial) if isinstance(trial, Trial) else trial
         made.append(msgspec.structs.replace(one, sha256=sha256 or digest()))
     return record(torch, *made)
+
+
+def four_releases(root: Path) -> Project:
+    """A project with two cases on three releases, and trouble with a fourth."""
+    return make_project(
+        root,
+        recorded("2.11.0", {"plain": CHECKPOINT, "plain_too": warns("careful")}),
+        recorded("2.10.0", {"plain": CHECKPOINT, "plain_too": differs(0.25, "half")}),
+        recorded("2.9.1", {"plain": PASSES, "plain_too": PASSES}),
+        record("2.12.0", trouble=trouble()),
+    )
+
+
+def shown(project: Project, target: str, torch: str | None = None, paper: Paper | None = None) -> str:
+    """What ``recompat show`` prints."""
+    return show(read_known(project), target, torch, paper or Paper())
+
+
+def outcomes(text: str) -> str:
+    """The outcomes that ``recompat show`` prints of a case, on one line."""
+    found = RUNS.search(text)
+    assert found is not None
+    return " ".join(found[1].split())

@@ -15,16 +15,11 @@ if TYPE_CHECKING:
 
     from recompat.model import Environment, Record
 
-__all__ = ["find_case", "find_environments", "find_target", "no_such", "recorded_cases", "records_of"]
+__all__ = ["find_case", "find_environments", "find_target", "no_such", "records_of"]
 
 RELEASE = re.compile(r"(?:torch)?\d+(?:\.\d+)+\w*")
 MOST_NEAR = 5
 MOST_LISTED = 20
-
-
-def recorded_cases(records: Iterable[Record]) -> list[str]:
-    """The ids of all cases that have a result, each once."""
-    return list(dict.fromkeys(result.case for record in records for result in record.results))
 
 
 def find_target(name: str, cases: Sequence[str], records: Sequence[Record]) -> str | list[Environment]:

@@ -17,7 +17,7 @@ from recompat.cases import CaseFile
 from recompat.errors import ConfigurationError, Incomplete
 from recompat.interpreters import platform_id, running
 from recompat.judge import Finding, finding
-from recompat.lookup import find_case, recorded_cases, records_of
+from recompat.lookup import find_case, records_of
 from recompat.model import Facts, Record, Trial
 from recompat.record import write_atomically
 from recompat.report.style import label
@@ -145,21 +145,19 @@ def find_reproduction(known: Known, case: str, torch: str, out: Path | None) -> 
         Incomplete: there is a record, and no result in it.
         NothingSelected: there is no such case, or no record of that release.
     """
-    case_id = find_case(case, list(dict.fromkeys([*known.cases, *recorded_cases(known.records)])))
+    case_id = find_case(case, known.cases)
     record = max(records_of(known.records, torch), key=lambda one: _preference(one, case_id))
-    result = next((result for result in record.results if result.case == case_id), None)
-    seen = finding(result)
+    seen = finding(next((result for result in record.results if result.case == case_id), None))
     release = record.environment.torch
     if not isinstance(seen, Finding) or record.facts is None:
         why = record.trouble.reason if record.trouble else f"nox -s matrix -- --torch {release} runs it."
         raise Incomplete(f"There is no result of {case_id} on torch {release}: {why}")
     file = next(file for file in known.files if case_id in {one.id for one in file.cases})
-    content = _bytes_of(file, seen.result.sha256, release)
     return Reproduction(
         known=known,
         case=case_id,
         file=file,
-        content=content,
+        content=_bytes_of(file, seen.result.sha256, release),
         inputs=read_source(known.project, file, case_id).inputs,
         record=record,
         facts=record.facts,

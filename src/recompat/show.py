@@ -13,7 +13,7 @@ import msgspec
 from recompat.cases import PREFIX, Case, CaseFile, read_case_files
 from recompat.errors import ConfigurationError
 from recompat.gather import judged
-from recompat.lookup import find_target, recorded_cases, records_of
+from recompat.lookup import find_target, records_of
 from recompat.matrix import Matrix, load_matrix
 from recompat.model import CaseResult, Record
 from recompat.project import Project
@@ -44,7 +44,7 @@ class Known(msgspec.Struct, frozen=True):
 
     @property
     def cases(self) -> list[str]:
-        """The ids of all cases, in the order of their files."""
+        """The ids of all cases, in the order of their files, and then of those that have results alone."""
         return [case.id for file in self.files for case in file.cases]
 
 
@@ -76,8 +76,7 @@ def show(known: Known, target: str, torch: str | None, paper: Paper) -> str:
         ConfigurationError: ``target`` may be several cases, or a file cannot be used.
         NothingSelected: there is no such case, environment or release.
     """
-    ids = list(dict.fromkeys([*known.cases, *recorded_cases(known.records)]))
-    found = find_target(target, ids, known.records)
+    found = find_target(target, known.cases, known.records)
     if isinstance(found, str):
         return render_case(case_view(known, found, torch), paper)
     if torch is not None:
