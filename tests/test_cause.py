@@ -21,8 +21,8 @@ def told(*calls: object, trial: Trial = RAISES) -> str | None:
 def changed(before: dict[str, str], after: dict[str, str]) -> str:
     """What the change of these settings is told as, without what the operators did."""
     sentence = str(told(call(settings=before), recompute(settings=after)))
-    assert sentence.endswith("; it ran the same operators.")
-    return sentence.removesuffix("; it ran the same operators.")
+    assert sentence.endswith("; the operators were the same.")
+    return sentence.removesuffix("; the operators were the same.")
 
 
 @pytest.mark.parametrize("torch", RELEASES[1:])
@@ -40,7 +40,7 @@ def test_the_first_row_is_told_as_it_is(torch: str, name: str) -> None:
 def test_where_the_kernels_are_the_same_the_change_is_told_all_the_same() -> None:
     result = real_result("2.0.1", "math_around_forward_only")
     assert cause(result.trials[Replay.COLD], result.evidence) == (
-        "The SDPA policy MATH was in force in forward and gone in recompute; it ran the same operators."
+        "The SDPA policy MATH was in force in forward and gone in recompute; the operators were the same."
     )
 
 

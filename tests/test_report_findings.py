@@ -61,7 +61,7 @@ def test_a_cause_is_told_once_with_its_cases_and_releases() -> None:
     records = [record(torch, *results) for torch in ("2.1", "2.9", "2.10")] + [record("2.2", results[0])]
     made = summary(*records, file=case_file("patterns", "one", "two"))
     (entry,) = found(made)["Causes"].entries
-    assert entry.text == "The setting flag was on in forward and off in recompute; it ran the same operators."
+    assert entry.text == "The setting flag was on in forward and off in recompute; the operators were the same."
     assert entry.places == (Place("patterns::one", "2.1 to 2.10"), Place("patterns::two", "2.1, 2.9 to 2.10"))
     assert set(found(made)) == {"Causes"}
 

@@ -65,7 +65,7 @@ def _sentences(trial: Trial, pair: Pair) -> Iterator[str]:
     settings = list(clauses(pair.changes, pair.forward.settings, pair.recompute.settings))
     operators = _operators(pair)
     if settings:
-        more = f"; {operators}" if operators else "; it ran the same operators"
+        more = f"; {operators}" if operators else "; the operators were the same"
         yield f"{_capital(joined(settings))}{more}."
     elif operators:
         same = "The settings were the same" + (
