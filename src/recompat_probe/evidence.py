@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_watched"]
 
-NOTHING_SEEN = "The case gave no function to torch.utils.checkpoint.checkpoint, so there was nothing to watch."
+NOTHING_SEEN = "No call of a checkpointed function was seen: the case made none, or torch.compile traced it."
 
 
 def run_watched(source: Source, name: str) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def run_watched(source: Source, name: str) -> dict[str, Any]:
     evidence = {
         "outcome": trial["outcome"],
         "exception": trial["raised"] and trial["raised"]["type"],
-        "calls": [asdict(call) for call in watch.calls],
+        "calls": [asdict(call) for call in watch.settled()],
         "unwatched": watch.unwatched,
         "detail": _detail(trial, watch),
     }

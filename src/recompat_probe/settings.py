@@ -36,6 +36,7 @@ NAMED = {
     "threads.intraop": "get_num_threads",
 }
 DEVICES = ("cpu", "cuda", "xpu", "hpu", "ipu", "xla", "mps", "mtia", "maia")
+NO_MODES_OF_THE_CASE = ("recompat_probe.operators", "torch.utils.checkpoint")
 FP32_PARTS = ("matmul", "conv", "rnn")
 
 
@@ -118,9 +119,9 @@ def _function_modes() -> list[Any]:
 
 
 def _dispatch_modes() -> list[Any]:
-    """Return the stack without the probe's own modes, which watch the calls that this one is nested in."""
+    """Return the stack without the probe's own modes, and without checkpoint's, which differ by design when it selects."""
     stack = [torch._C._get_dispatch_stack_at(at) for at in range(torch._C._len_torch_dispatch_stack())]
-    return [mode for mode in stack if type(mode).__module__.partition(".")[0] != __name__.partition(".")[0]]
+    return [mode for mode in stack if type(mode).__module__ not in NO_MODES_OF_THE_CASE]
 
 
 def _modes(stack: list[Any]) -> str:

@@ -19,13 +19,15 @@ import functools
 import sys
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch.utils.checkpoint
 
+from recompat_probe.modules import inherited, training
 from recompat_probe.operators import Operators
 from recompat_probe.raised import qualified
 from recompat_probe.settings import settings
+from recompat_probe.variables import ContextVariables
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -34,6 +36,17 @@ __all__ = ["Call", "Watch"]
 
 CALLS = 16
 ENTRIES = ("_checkpoint_impl", "checkpoint")  # where there is the first, checkpoint() and its decorator form end in it
+
+
+def _holders(original: Any) -> Iterator[Tuple[Dict[str, Any], str]]:
+    """Find every name by which a loaded module holds an object."""
+    for module in list(sys.modules.values()):
+        held = getattr(module, "__dict__", {})
+        yield from [(held, name) for name, value in held.items() if value is original]
+
+
+ORIGINAL: Any = next(filter(None, (getattr(torch.utils.checkpoint, name, None) for name in ENTRIES)))
+HOLDERS = list(_holders(ORIGINAL))  # once, before the watching children are forked: it takes as long as a trial
 
 
 @dataclass
@@ -71,6 +84,7 @@ class Watch:
         self._on = False
         self._regions = 0
         self._local = threading.local()
+        self._variables = ContextVariables()
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
@@ -83,12 +97,16 @@ class Watch:
 
     def install(self) -> None:
         """Put a watching function wherever a loaded module holds torch's own; for the rest of this process."""
-        original = next(filter(None, (getattr(torch.utils.checkpoint, name, None) for name in ENTRIES)))
-        watching = self._watching(original)
-        for module in list(sys.modules.values()):
-            held = getattr(module, "__dict__", {})
-            for name in [name for name, value in list(held.items()) if value is original]:
-                held[name] = watching
+        watching = self._watching(ORIGINAL)
+        for held, name in HOLDERS:
+            held[name] = watching
+
+    def settled(self) -> List[Call]:
+        """Return the calls, with what only all of them together can tell."""
+        self._variables.leave_the_case_s_own([call.settings for call in self.calls])
+        for region in range(self._regions):
+            inherited([call.settings for call in self.calls if call.region == region])
+        return self.calls
 
     def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -116,12 +134,18 @@ class Watch:
                     self.unwatched += 1
                     return function(*args, **kwargs)
                 during = "recompute" if running.recomputed else "forward"
-                seen = Call(region.number, during, reentrant[0], settings())
+                seen = Call(region.number, during, reentrant[0], self._snapshot(function, args, kwargs))
                 self.calls.append(seen)
                 with _noting(seen):
                     return function(*args, **kwargs)
 
         return call
+
+    def _snapshot(self, function: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Dict[str, str]:
+        found = {**settings(), **self._variables.read()}
+        with contextlib.suppress(Exception):  # the attributes of foreign objects may do anything
+            found.update(training(function, args, kwargs))
+        return found
 
     def _region(self) -> _Region:
         """Return the region that a call of ``checkpoint()`` opens, or opens again."""
