@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
 from recompat.console import wants_colour, width
-from recompat.expectations import load_expectations
 from recompat.interpreters import platform_id, running
-from recompat.listing import load_listing
+from recompat.judging import judged
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
 from recompat.record import load_records, write_atomically
 from recompat.report.json import render_json
 from recompat.report.markdown import render_markdown
 from recompat.report.terminal import render_terminal
 from recompat.standing import record_of
-from recompat.summary import Summary, summarise
-from recompat.work import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recompat.cases import Case, CaseFile
-    from recompat.matrix import Matrix
-    from recompat.project import Project, Setup
+    from packaging.version import Version
 
-__all__ = ["gather", "judged", "publish"]
+    from recompat.project import Setup
+    from recompat.summary import Summary
+
+__all__ = ["gather", "publish"]
 
 
 def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
@@ -38,24 +34,6 @@ def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
     records, _ = load_records(setup.project.records)
     chosen = [_record(setup, records, release) for release in releases]
     return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
-
-
-def judged(
-    project: Project,
-    matrix: Matrix,
-    files: Sequence[CaseFile],
-    cases: Sequence[Case],
-    chosen: Sequence[Record],
-    known: Sequence[Record],
-) -> Summary:
-    """Hold ``chosen`` records against the expectations, which may speak of every release of ``matrix`` and of ``known``.
-
-    Raises:
-        ConfigurationError: ``expectations.toml`` cannot be used.
-    """
-    releases = {*matrix.releases, *(Version(record.environment.torch) for record in known)}
-    expectations = load_expectations(project.expectations, files, releases)
-    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing))
 
 
 def publish(setup: Setup, summary: Summary) -> str:

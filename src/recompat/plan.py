@@ -18,12 +18,12 @@ from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
 from recompat.project import load_setup
-from recompat.record import load_records
+from recompat.record import load_records, now
 from recompat.replays import label
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import record_of
 from recompat.versions import select_releases
-from recompat.work import Work, now, pending_of
+from recompat.work import Work, pending_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

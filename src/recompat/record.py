@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import hashlib
 import os
 import tempfile
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["BadRecord", "load_record", "load_records", "save_record", "write_atomically"]
+__all__ = ["BadRecord", "load_record", "load_records", "now", "save_record", "write_atomically"]
 
 
 class BadRecord(Exception):
@@ -83,6 +84,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
+
+
+def now() -> str:
+    """The time as records write it: UTC, ISO 8601, to the second."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
 
 
 class _Header(msgspec.Struct):

@@ -12,7 +12,7 @@ import msgspec
 
 from recompat.cases import PREFIX, Case, CaseFile, read_case_files
 from recompat.errors import ConfigurationError
-from recompat.gather import judged
+from recompat.judging import judged
 from recompat.lookup import find_target, records_of
 from recompat.matrix import Matrix, load_matrix
 from recompat.model import CaseResult, Record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from recompat.environment import (
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
-from recompat.record import load_records, save_record
+from recompat.record import load_records, now, save_record
 from recompat.runner import Spawn, start_probe
 from recompat.standing import merge_results, pending_cases, record_of, superseded
 from recompat.trials import CaseAddress, Job, read_facts, run_trials
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from recompat.project import Setup
     from recompat.sources import Sources
 
-__all__ = ["Work", "now", "pending_of", "standing_record"]
+__all__ = ["Work", "pending_of", "standing_record"]
 
 
 def standing_record(setup: Setup, release: Version) -> Record | None:
@@ -190,8 +189,3 @@ class Work:
         for stand_in in superseded(records, merged):
             (folder / f"{stand_in.environment.id}.json").unlink(missing_ok=True)
         return merged
-
-
-def now() -> str:
-    """The time as records write it: UTC, ISO 8601, to the second."""
-    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")

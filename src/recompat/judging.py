@@ -1,0 +1,40 @@
+"""From records to the summary: what is recorded, held against what is expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from recompat.expectations import load_expectations
+from recompat.listing import load_listing
+from recompat.record import now
+from recompat.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recompat.cases import Case, CaseFile
+    from recompat.matrix import Matrix
+    from recompat.model import Record
+    from recompat.project import Project
+
+__all__ = ["judged"]
+
+
+def judged(
+    project: Project,
+    matrix: Matrix,
+    files: Sequence[CaseFile],
+    cases: Sequence[Case],
+    chosen: Sequence[Record],
+    known: Sequence[Record],
+) -> Summary:
+    """Hold ``chosen`` records against the expectations, which may speak of every release of ``matrix`` and of ``known``.
+
+    Raises:
+        ConfigurationError: ``expectations.toml`` cannot be used.
+    """
+    releases = {*matrix.releases, *(Version(record.environment.torch) for record in known)}
+    expectations = load_expectations(project.expectations, files, releases)
+    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing))
