@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -38,8 +39,9 @@ class Pair(msgspec.Struct, frozen=True):
     def changes(self) -> tuple[Change, ...]:
         """The settings that were not the same; the grad mode that reentrant checkpointing itself turns on is none."""
         one, other = self.forward.settings, self.recompute.settings
-        found = (Change(name, one.get(name), other.get(name)) for name in sorted({*one, *other}))
-        return tuple(change for change in found if change.forward != change.recompute and not self._own_doing(change))
+        names = sorted({name for name, _ in one.items() ^ other.items()})
+        found = (Change(name, one.get(name), other.get(name)) for name in names)
+        return tuple(change for change in found if not self._own_doing(change))
 
     @property
     def operator_diff(self) -> tuple[str, ...]:
@@ -118,8 +120,8 @@ def operator_diff(
         may_stop: whether ``after`` may end before ``before`` does without differing from it.
         most: how many lines; one more says how many were left out.
     """
-    lines = list(_lines(_runs(before), _runs(after), may_stop=may_stop))
-    return tuple(lines) if len(lines) <= most else (*lines[:most], f"and {len(lines) - most} more")
+    lines = _lines(tuple(before), tuple(after), may_stop=may_stop)
+    return lines if len(lines) <= most else (*lines[:most], f"and {len(lines) - most} more")
 
 
 def _runs(operators: Sequence[str]) -> list[Run]:
@@ -127,12 +129,17 @@ def _runs(operators: Sequence[str]) -> list[Run]:
     return [(operator, sum(1 for _ in group)) for operator, group in groupby(shown)]
 
 
-def _lines(before: list[Run], after: list[Run], *, may_stop: bool) -> Iterator[str]:
-    same = _common(before, after)
-    before, after = before[same:], after[same:]
-    if may_stop and _is_beginning(after, before):
-        return
-    one, other = before[:MOST_RUNS], after[:MOST_RUNS]
+@functools.lru_cache(maxsize=4096)  # the same operators run in many cells of a matrix
+def _lines(before: tuple[str, ...], after: tuple[str, ...], *, may_stop: bool) -> tuple[str, ...]:
+    one, other = _runs(before), _runs(after)
+    same = _common(one, other)
+    one, other = one[same:], other[same:]
+    if may_stop and _is_beginning(other, one):
+        return ()
+    return tuple(_differing(one[:MOST_RUNS], other[:MOST_RUNS], may_stop=may_stop))
+
+
+def _differing(one: list[Run], other: list[Run], *, may_stop: bool) -> Iterator[str]:
     for tag, start, stop, begin, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag == "equal" or (may_stop and tag == "delete" and stop == len(one)):
             continue
