@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -26,6 +27,9 @@ from recompat.model import (
     Warned,
 )
 from recompat.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from recompat.listing import Listing
 
 CHECKPOINT_ERROR = "torch.utils.checkpoint.CheckpointError"
 SHA = "a" * 64
@@ -100,6 +104,8 @@ def claims(**by_case: Expectation) -> Expectations:
     return Expectations({f"patterns::{name}": (expectation,) for name, expectation in by_case.items()})
 
 
-def summary(*records: Record, file: CaseFile, expectations: Expectations | None = None) -> Summary:
-    made = summarise(records, [file], file.cases, expectations or Expectations({}), NOW)
+def summary(
+    *records: Record, file: CaseFile, expectations: Expectations | None = None, listing: Listing | None = None
+) -> Summary:
+    made = summarise(records, [file], file.cases, expectations or Expectations({}), NOW, listing)
     return msgspec.structs.replace(made, recompat="0.0.0")

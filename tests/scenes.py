@@ -8,6 +8,7 @@ import msgspec
 
 from builders import (
     CHECKPOINT_ERROR,
+    NOW,
     PASSES,
     case_file,
     claim,
@@ -21,10 +22,15 @@ from builders import (
     summary,
     trouble,
 )
+from evidence_builders import call, recompute, watched
+from recompat.listing import Listing
 from recompat.mismatch import parse_mismatches
 from recompat.model import CaseResult, Outcome, Trial, TroubleKind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recompat.model import Call
     from recompat.summary import Summary
 
 MESSAGE = """torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during \
@@ -35,6 +41,13 @@ recomputed metadata: {'shape': torch.Size([1, 2, 8, 4]), 'dtype': torch.bfloat16
 """
 CHECKPOINT = raises(message=MESSAGE, mismatches=parse_mismatches(MESSAGE))
 RUNTIME = raises("builtins.RuntimeError", "batch1 must be a 3D tensor")
+
+DEFAULT = {"sdpa.flash": "on", "sdpa.mem_efficient": "on", "sdpa.math": "on"}
+MATH = {**DEFAULT, "sdpa.flash": "off", "sdpa.mem_efficient": "off"}
+FLASH = "aten._scaled_dot_product_flash_attention_for_cpu"
+SCOPE_ENDED = (call(0, "aten.bmm aten._safe_softmax aten.bmm", MATH), recompute(0, FLASH, DEFAULT))
+SAME = (call(0, "aten.bmm aten._softmax", DEFAULT), recompute(0, "aten.bmm aten._softmax", DEFAULT))
+SAME_LATER = (call(0, "aten.bmm aten._safe_softmax", DEFAULT), recompute(0, "aten.bmm aten._safe_softmax", DEFAULT))
 
 OLD = {
     "passes": passes(5e-7),
@@ -78,23 +91,35 @@ CLAIMS = {
 }
 
 
+SEEN_OLD = {"passes": SAME, "raises": SAME, "regresses": SAME, "is_fixed": SAME}
+SEEN_NEW = {
+    "passes": SCOPE_ENDED,
+    "raises": SCOPE_ENDED,
+    "regresses": SCOPE_ENDED,
+    "differs": SAME_LATER,
+    "is_new": SAME,
+}
+
+
 def everything() -> Summary:
-    """Every outcome, every verdict, an environment with trouble, and a record that stopped half way."""
+    """Every outcome, every verdict, causes, drift, an environment with trouble, and a record that stopped half way."""
     records = [
-        record("2.11.0", *_results(NEW)),
-        record("2.9.1", *_results(OLD)),
+        record("2.11.0", *_results(NEW, SEEN_NEW)),
+        record("2.9.1", *_results(OLD, SEEN_OLD)),
         record("2.15.0", trouble=trouble()),
-        record("2.13.0", *_results(NEW)[:6]),
+        record("2.13.0", *_results(NEW, SEEN_NEW)[:6]),
     ]
-    return summary(*records, file=case_file("patterns", *OLD), expectations=claims(**CLAIMS))
+    listing = Listing(NOW, ("2.9.1", "2.10.0", "2.11.0", "2.13.0"))
+    return summary(*records, file=case_file("patterns", *OLD), expectations=claims(**CLAIMS), listing=listing)
 
 
 def as_expected() -> Summary:
     """The mission's first rows on a few releases, all as claimed."""
-    results = (result("patterns::passes"), result("patterns::raises", CHECKPOINT))
+    raises_ = watched(result("patterns::raises", CHECKPOINT), *SCOPE_ENDED)
+    old = record("2.9.1", watched(result("patterns::passes"), *SAME), raises_)
+    new = record("2.11.0", watched(result("patterns::passes"), *SAME_LATER), raises_)
     expected = claims(passes=claim(">=2", Outcome.PASS), raises=claim(">=2", Outcome.RAISES, CHECKPOINT_ERROR))
-    file = case_file("patterns", "passes", "raises")
-    return summary(*(record(torch, *results) for torch in ("2.9.1", "2.11.0")), file=file, expectations=expected)
+    return summary(old, new, file=case_file("patterns", "passes", "raises"), expectations=expected)
 
 
 HOSTILE = (
@@ -112,8 +137,16 @@ def hostile() -> Summary:
         detail=HOSTILE,
         differences=differs(None, HOSTILE).differences,
     )
-    records = (record("2.11.0", result(f"patterns::{name}", cold)), record("2.12.0", trouble=trouble(reason=HOSTILE)))
-    return summary(*records, file=case_file("patterns", name))
+    calls = (call(0, "a", {HOSTILE: "x"}), recompute(0, "a", {HOSTILE: HOSTILE}, ending=f"raised {HOSTILE}"))
+    odd = (call(0, operators=HOSTILE), recompute(0, ending=HOSTILE))
+    passes_ = watched(result(f"patterns::{name}"), *odd)
+    records = (
+        record("2.9.1", passes_),
+        record("2.10.0", watched(result(f"patterns::{name}"), *calls)),
+        record("2.11.0", watched(result(f"patterns::{name}", cold), *calls)),
+        record("2.12.0", trouble=trouble(reason=HOSTILE)),
+    )
+    return summary(*records, file=case_file("patterns", name), listing=Listing(HOSTILE, ("2.9.1", "2.12.0")))
 
 
 def many(cases: int, releases: int) -> Summary:
@@ -131,9 +164,10 @@ def unreachable() -> Summary:
     return summary(*records, file=case_file("patterns", "passes", "raises"))
 
 
-def _results(trials: dict[str, Trial]) -> list[CaseResult]:
+def _results(trials: dict[str, Trial], seen: Mapping[str, tuple[Call, ...]]) -> list[CaseResult]:
     special = {
         "is_flaky": result("patterns::is_flaky", PASSES, PASSES, CHECKPOINT),
         "depends_on_process": result("patterns::depends_on_process", RUNTIME, PASSES),
     }
-    return [special.get(name) or result(f"patterns::{name}", trial) for name, trial in trials.items()]
+    results = {name: special.get(name) or result(f"patterns::{name}", trial) for name, trial in trials.items()}
+    return [watched(found, *seen[name]) if name in seen else found for name, found in results.items()]

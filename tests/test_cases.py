@@ -33,7 +33,7 @@ def test_a_syntax_error_names_the_line(tmp_path: Path) -> None:
     file = read_case_file(write(tmp_path, "import torch\ndef case_one(:\n"))
     assert [case.id for case in file.cases] == ["pattern::*"]
     assert file.fault is not None
-    assert file.fault.startswith("pattern.py is not valid Python in line 2: ")
+    assert file.fault.startswith("pattern.py, line 2 is not valid Python: ")
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:

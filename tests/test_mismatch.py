@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from recompat.mismatch import parse_mismatches
-from recompat.model import Mismatch, TensorMeta
+from recompat.mismatch import parse_disagreement, parse_mismatches
+from recompat.model import Disagreement, DisagreementKind, Mismatch, TensorMeta
 
 HEAD = (
     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
@@ -30,6 +30,29 @@ FEWER = (
     "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
     "Number of tensors saved during forward: 5\nNumber of tensors saved during recomputation: 3"
 )
+MORE = "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass."
+AGAIN = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. {}If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your use "
+    "case."
+)
+IN_GROUP = (
+    "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute gradients) is "
+    "not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
+)
+LOG = """ \
+An error happened while unpacking tensors; dumping logs of latest computation
+because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.
+Scroll all the way down for guidance on how to navigate these logs.
+"""
+LATER_TIP = (
+    TIP
+    + """
+If this error occurs under torch.compile with automatic_dynamic_shapes enabled,
+See https://github.com/pytorch/pytorch/issues/166926 for more details and
+workaround examples.
+"""
+)
 PARSED = (
     Mismatch(0, TensorMeta((2, 4, 8), "torch.float32", "cpu"), TensorMeta((1, 2, 8, 4), "torch.float32", "cpu")),
     Mismatch(3, TensorMeta((2, 8, 4), "torch.bfloat16", "cuda:1"), TensorMeta((), "torch.int64", "cpu")),
@@ -39,6 +62,35 @@ PARSED = (
 @pytest.mark.parametrize("message", [HEAD + FIRST + SECOND, HEAD + FIRST + SECOND + TIP], ids=["2.1.2", "2.15.0"])
 def test_every_tensor_of_the_message_is_read(message: str) -> None:
     assert parse_mismatches(message) == PARSED
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (HEAD + FIRST + SECOND, Disagreement(DisagreementKind.METADATA)),
+        (HEAD + FIRST + TIP, Disagreement(DisagreementKind.METADATA)),
+        (FEWER, Disagreement(DisagreementKind.COUNT, 5, 3)),
+        (f"{FEWER}.\n{TIP}", Disagreement(DisagreementKind.COUNT, 5, 3)),
+        (f"{FEWER}.\n{LATER_TIP}", Disagreement(DisagreementKind.COUNT, 5, 3)),
+        (FEWER.partition("\n")[0], Disagreement(DisagreementKind.COUNT)),
+        (FEWER.replace("5", "9" * 10_000), Disagreement(DisagreementKind.COUNT)),
+        (MORE, Disagreement(DisagreementKind.MORE_TENSORS)),
+        (f"{MORE}\n{TIP}", Disagreement(DisagreementKind.MORE_TENSORS)),
+        (AGAIN.format(""), Disagreement(DisagreementKind.UNPACKED_AGAIN)),
+        (AGAIN.format(IN_GROUP), Disagreement(DisagreementKind.UNPACKED_AGAIN)),
+        (f"[rank1]: {AGAIN.format('')}", Disagreement(DisagreementKind.UNPACKED_AGAIN)),
+        (LOG, Disagreement(DisagreementKind.OPERATOR_LOG)),
+        ("", None),
+        ("batch1 must be a 3D tensor", None),
+        ("x" * 4_000_000 + MORE, None),
+    ],
+)
+def test_each_message_is_told_from_the_others(message: str, expected: Disagreement | None) -> None:
+    assert parse_disagreement(message) == expected
+
+
+def test_a_mismatch_says_which_fields_differ() -> None:
+    assert [mismatch.fields for mismatch in PARSED] == [("shape",), ("shape", "dtype", "device")]
 
 
 def test_lines_may_have_a_launchers_prefix() -> None:

@@ -22,6 +22,10 @@ def test_the_defaults() -> None:
     )
 
 
+def test_evidence_is_on_unless_said_otherwise() -> None:
+    assert [parse_options(arguments).evidence for arguments in ([], ["--no-evidence"])] == [True, False]
+
+
 def test_torch_may_be_repeated() -> None:
     assert parse_options(["--torch", "2.11.0", "--torch", ">=2.14"]).torch == "2.11.0,>=2.14"
 

@@ -56,7 +56,7 @@ def test_facts_byte_compile_the_warm_import_too(tmp_path: Path) -> None:
 def test_every_event_has_the_keys_that_the_contract_shows(probing: Probing, tmp_path: Path) -> None:
     contract = recompat_probe.__main__.__doc__ or ""
     shown = [json.loads(text.replace("\n", " ")) for text in re.findall(r'``(\{"event".*?\})``', contract, re.DOTALL)]
-    written = probing.run(f"{probing.write('def case_it(): return {}')}::it")
+    written = probing.run("--evidence", f"{probing.write('def case_it(): return {}')}::it")
     broken = Probing(unpacked(tmp_path / "broken", behaviour=Behaviour.IMPORT_RAISES), tmp_path)
     written += broken.run()
     for event in written:

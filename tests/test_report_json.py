@@ -21,7 +21,10 @@ def test_it_is_the_summary() -> None:
 
 def test_its_parts_have_the_names_that_readers_know() -> None:
     written = json.loads(render_json(as_expected()))
-    assert list(written) == ["schema", "recompat", "generated", "environments", "cases", "cells", "totals"]
+    assert list(written) == [
+        *("schema", "recompat", "generated", "environments", "cases", "cells", "totals"),
+        *("listed", "boundaries", "operator_changes"),
+    ]
     assert written["schema"] == "recompat/matrix/1"
     cell = written["cells"][-1]
     assert (cell["case"], cell["environment"]) == ("patterns::raises", "torch2.11.0-cp311-linux_x86_64")

@@ -34,7 +34,7 @@ def test_hostile_text_becomes_no_markup() -> None:
 def test_hostile_text_leaves_every_row_its_cells() -> None:
     for line in render_markdown(hostile()).splitlines():
         if line.startswith("|"):
-            assert line.count("|") in {3, 4, 10}  # files, cases, environments
+            assert line.count("|") in {3, 6, 10}  # files, cases, environments
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_trouble_is_named_once_with_its_reason() -> None:
 def test_nothing_is_hidden_without_a_word() -> None:
     assert "and 100 more; matrix.json has them all" in render_markdown(many(300, 2))
     assert len(HOSTILE) > 1_000_000
-    assert len(render_markdown(hostile())) < 8_000
+    assert len(render_markdown(hostile())) < 10_000

@@ -59,12 +59,12 @@ def read_case_file(path: Path) -> CaseFile:
     unknown = (Case(f"{shown.removesuffix('.py')}::*", shown),)
     try:
         if not path.stem.isidentifier() or shown != path.name:
-            raise _Fault("is imported by its name, which is no Python identifier; rename it, to my_pattern.py say.")
+            raise _Fault(" is imported by its name, which is no Python identifier; rename it, to my_pattern.py say.")
         source = _read(path)
         sha256 = hashlib.sha256(source).hexdigest()
         cases = _cases(path, source)
     except _Fault as error:
-        return CaseFile(path, "", unknown, f"{shown} {error}")
+        return CaseFile(path, "", unknown, f"{shown}{error}")
     twice = [name for name, count in Counter(case.id for case in cases).items() if count > 1]
     if twice:
         names = ", ".join(PREFIX + name.partition("::")[2] for name in twice)
@@ -79,11 +79,11 @@ class _Fault(Exception):
 
 def _read(path: Path) -> bytes:
     if not path.is_file():  # a FIFO would wait for someone to write
-        raise _Fault("is no file, or a link to none; remove it.")
+        raise _Fault(" is no file, or a link to none; remove it.")
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _Fault(f"cannot be read ({error.strerror}); make it readable.") from error
+        raise _Fault(f" cannot be read ({error.strerror}); make it readable.") from error
 
 
 def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
@@ -94,7 +94,7 @@ def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
             f"is not valid Python{f' in line {error.lineno}' if error.lineno else ''}: {error.msg}."
         ) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise _Fault(f"is not valid Python: {str(error) or 'it is nested too deeply'}.") from error
+        raise _Fault(f" is not valid Python: {str(error) or 'it is nested too deeply'}.") from error
     plain = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
     for node in ast.walk(tree):
         if isinstance(node, DEFINITIONS) and node.name.startswith(PREFIX) and node not in plain:
@@ -102,9 +102,9 @@ def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
                 f"defines {node.name} in line {node.lineno} otherwise than as a plain function at its top level."
             )
     if not plain:
-        raise _Fault(f"defines no case; a case is a function whose name starts with {PREFIX}.")
+        raise _Fault(f" defines no case; a case is a function whose name starts with {PREFIX}.")
     if any(node.name == PREFIX for node in plain):
-        raise _Fault(f"defines a case without a name; add one after {PREFIX}.")
+        raise _Fault(f" defines a case without a name; add one after {PREFIX}.")
     return tuple(_case(path.stem, node) for node in plain)
 
 

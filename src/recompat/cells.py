@@ -5,12 +5,27 @@ from typing import assert_never
 import msgspec
 
 from recompat.cases import Case, CaseFile
+from recompat.cause import cause, watched_otherwise
+from recompat.evidence import Pair, attention, drifts, telling_pair
 from recompat.expectations import Expectation
 from recompat.judge import Finding, NoFinding, finding, verdict
-from recompat.model import CaseResult, Difference, Mismatch, Outcome, Phase, Record, Replay, Trial, Verdict, Warned
+from recompat.model import (
+    CaseResult,
+    Change,
+    Difference,
+    Disagreement,
+    Mismatch,
+    Outcome,
+    Phase,
+    Record,
+    Replay,
+    Trial,
+    Verdict,
+    Warned,
+)
 from recompat.replays import label, process_dependent, unsteady
 
-__all__ = ["Cell", "Claim", "make_cell"]
+__all__ = ["Attention", "Cell", "Claim", "make_cell"]
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -23,6 +38,13 @@ class Claim(msgspec.Struct, frozen=True):
     link: str | None
 
 
+class Attention(msgspec.Struct, frozen=True):
+    """The operators that did the attention; null where none did."""
+
+    forward: str | None
+    recompute: str | None
+
+
 class Cell(msgspec.Struct, frozen=True):
     """A case in an environment.
 
@@ -31,6 +53,10 @@ class Cell(msgspec.Struct, frozen=True):
     or difference, such as why a cell was not run. ``replays`` says in a word how each replay ended; ``unsteady`` names
     the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``date`` is when the
     case was run, in UTC; null for a cell that was not run.
+
+    What follows is of the evidence trial, and null or empty where there was none: ``cause`` is a sentence made from it;
+    ``changes`` are the settings that were not the same in recomputation, and ``operator_diff`` the operators. ``drift``
+    marks a cell that passes although either differs. ``watched`` says that watching changed the outcome, where it did.
     """
 
     case: str
@@ -52,6 +78,13 @@ class Cell(msgspec.Struct, frozen=True):
     unsteady: tuple[str, ...] = ()
     expectation: Claim | None = None
     date: str | None = None
+    disagreement: Disagreement | None = None
+    cause: str | None = None
+    drift: bool = False
+    changes: tuple[Change, ...] = ()
+    attention: Attention | None = None
+    operator_diff: tuple[str, ...] = ()
+    watched: str | None = None
 
 
 def make_cell(
@@ -71,7 +104,7 @@ def make_cell(
         case NoFinding(reason=reason):
             return msgspec.structs.replace(cell, detail=_why_not_run(file, record, recorded) or reason)
         case Finding():
-            return _filled(cell, seen, seen.result.finished or record.run.finished)
+            return _explained(_filled(cell, seen, seen.result.finished or record.run.finished), seen)
         case _:
             assert_never(seen)
 
@@ -112,7 +145,27 @@ def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
         flaky=bool(differing),
         unsteady=differing,
         date=date,
+        disagreement=None if raised is None else raised.disagreement,
     )
+
+
+def _explained(cell: Cell, seen: Finding) -> Cell:
+    evidence = seen.result.evidence
+    pair = None if evidence is None else telling_pair(evidence.calls)
+    return msgspec.structs.replace(
+        cell,
+        cause=cause(seen.trial, evidence),
+        drift=drifts(seen.trial, evidence),
+        changes=() if evidence is None else evidence.changes,
+        attention=None if pair is None else _attention(pair),
+        operator_diff=() if pair is None else pair.operator_diff,
+        watched=watched_otherwise(seen.trial, evidence, seen.result.trials.get(Replay.WARM)),
+    )
+
+
+def _attention(pair: Pair) -> Attention | None:
+    both = Attention(attention(pair.forward.operators), attention(pair.recompute.operators))
+    return None if both == Attention(None, None) else both
 
 
 def _claim(expectation: Expectation) -> Claim:

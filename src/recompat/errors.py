@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["ConfigurationError", "ExitCode", "Interrupted", "NothingSelected", "RecompatError"]
+__all__ = ["ConfigurationError", "ExitCode", "Incomplete", "Interrupted", "NothingSelected", "RecompatError"]
 
 
 SHOWN = 50  # faults of a file
@@ -49,3 +49,9 @@ class Interrupted(RecompatError):
     """Stopped by Ctrl-C or SIGTERM; finished records stay."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+class Incomplete(RecompatError):
+    """Trouble with an environment or a record stands in the way; it says nothing about torch."""
+
+    exit_code = ExitCode.INCOMPLETE

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
-from recompat.expectations import load_expectations
+from recompat.console import wants_colour, width
 from recompat.interpreters import platform_id, running
+from recompat.judging import claims, judged, releases_of
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
 from recompat.record import load_records, write_atomically
 from recompat.report.json import render_json
 from recompat.report.markdown import render_markdown
 from recompat.report.terminal import render_terminal
 from recompat.standing import record_of
-from recompat.summary import Summary, summarise
-from recompat.work import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from packaging.version import Version
+
     from recompat.expectations import Expectations
     from recompat.project import Setup
+    from recompat.summary import Summary
 
 __all__ = ["gather", "publish", "read_claims"]
 
@@ -37,7 +34,7 @@ def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
     """
     records, _ = load_records(setup.project.records)
     chosen = [_record(setup, records, release) for release in releases]
-    return summarise(chosen, setup.files, setup.cases, read_claims(setup, releases, records), now())
+    return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
 
 
 def read_claims(setup: Setup, releases: Sequence[Version], records: Sequence[Record]) -> Expectations:
@@ -46,8 +43,7 @@ def read_claims(setup: Setup, releases: Sequence[Version], records: Sequence[Rec
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
-    known = {*setup.matrix.releases, *releases, *(Version(record.environment.torch) for record in records)}
-    return load_expectations(setup.project.expectations, setup.files, known)
+    return claims(setup.project, setup.matrix, setup.files, {*releases, *releases_of(records)})
 
 
 def publish(setup: Setup, summary: Summary) -> str:
@@ -55,8 +51,7 @@ def publish(setup: Setup, summary: Summary) -> str:
     reports = setup.project.reports
     write_atomically(reports / "matrix.json", render_json(summary).encode())
     write_atomically(reports / "matrix.md", render_markdown(summary).encode())
-    width = shutil.get_terminal_size((160, 24)).columns
-    return render_terminal(summary, width=width, colour=_wants_colour())
+    return render_terminal(summary, width=width(), colour=wants_colour())
 
 
 def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:
@@ -69,8 +64,3 @@ def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record
         Run("", setup.probe_sha256, setup.terms(release), "", "", {}),
         trouble=Trouble(TroubleKind.NOT_TRIED, reason),
     )
-
-
-def _wants_colour() -> bool:
-    """Colour on a terminal, unless NO_COLOR is set (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,18 +1,35 @@
-"""Reading what a ``CheckpointError`` says of tensors whose recomputed twins differ.
+"""Reading what a ``CheckpointError`` says: which of its messages it is, and the tensors that it names.
 
-The wording is that of ``_CheckpointFrame.check_recomputed_tensors_match`` in torch/utils/checkpoint.py, the same from 2.1
-to 2.15 but for what follows it: nothing (2.1 to 2.4), or a lone full stop and a tip (later). The other messages of the
-class (a different number of tensors, more tensors in recomputation, a second unpack, a log of operators) name no tensor.
+All wordings are those of torch/utils/checkpoint.py, read in 2.1.2, 2.4.1, 2.11.0, 2.13.0 and 2.15.0:
+
+- Tensors whose recomputed twins have other metadata (``_CheckpointFrame.check_recomputed_tensors_match``): the same in
+  all, but for what follows: nothing (2.1 to 2.4), or a lone full stop and a tip (later).
+- A different number of tensors (same place): later with a full stop and the tip.
+- More tensors during recomputation (``_recomputation_hook``): later with the tip.
+- A second unpack (``_checkpoint_hook``): later with a sentence more within a ``GraphExecGroup``.
+- With ``debug=True`` all of them are replaced by a log of operators (``_checkpoint_error_template``).
 """
 
 from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import Final
 
-from recompat.model import Mismatch, TensorMeta
+from recompat.model import Disagreement, DisagreementKind, Mismatch, TensorMeta
 
-__all__ = ["parse_mismatches"]
+__all__ = ["parse_disagreement", "parse_mismatches"]
+
+KINDS: Final = {
+    DisagreementKind.METADATA: "have different metadata than during the forward pass",
+    DisagreementKind.COUNT: "A different number of tensors was saved during the original forward and recomputation",
+    DisagreementKind.MORE_TENSORS: "trying to save more tensors during recomputation than during the original forward",
+    DisagreementKind.UNPACKED_AGAIN: "Unpack is being triggered for a tensor that was already unpacked once",
+    DisagreementKind.OPERATOR_LOG: "An error happened while unpacking tensors; dumping logs of latest computation",
+}
+HEAD: Final = 1000  # characters: how far into a message its own words begin, after a launcher's prefix or a compiler's
+SAVED_COUNT = re.compile(r"Number of tensors saved during forward: ([0-9]{1,9})(?![0-9])")
+RECOMPUTED_COUNT = re.compile(r"Number of tensors saved during recomputation: ([0-9]{1,9})(?![0-9])")
 
 POSITION = re.compile(r"tensor at position ([0-9]{1,9}):\s*$")
 SAVED, RECOMPUTED = "saved metadata: ", "recomputed metadata: "
@@ -32,6 +49,21 @@ def parse_mismatches(message: str) -> tuple[Mismatch, ...]:
     lines = message.split("\n")
     found = (_mismatch(*three) for three in zip(lines, islice(lines, 1, None), islice(lines, 2, None), strict=False))
     return tuple(mismatch for mismatch in found if mismatch is not None)
+
+
+def parse_disagreement(message: str) -> Disagreement | None:
+    """Tell which message of ``CheckpointError`` this is, and how many tensors it counts; None if it is another."""
+    head = message[:HEAD]
+    found = [(head.find(words), kind) for kind, words in KINDS.items() if words in head]
+    if not found:
+        return None
+    _, kind = min(found)
+    if kind is not DisagreementKind.COUNT:
+        return Disagreement(kind)
+    saved, recomputed = SAVED_COUNT.search(message), RECOMPUTED_COUNT.search(message)
+    if saved is None or recomputed is None:
+        return Disagreement(kind)
+    return Disagreement(kind, int(saved[1]), int(recomputed[1]))
 
 
 def _mismatch(position: str, saved: str, recomputed: str) -> Mismatch | None:

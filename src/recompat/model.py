@@ -11,14 +11,23 @@ from typing import Final, Literal
 
 import msgspec
 
+from recompat.disagreement import Disagreement, DisagreementKind, Mismatch, TensorMeta
+from recompat.ground import Environment, Facts, Run, Trouble, TroubleKind
+
 __all__ = [
     "RECORD_SCHEMA",
+    "Call",
     "CaseResult",
+    "Change",
     "Difference",
+    "Disagreement",
+    "DisagreementKind",
     "Environment",
+    "Evidence",
     "Facts",
     "Mismatch",
     "Outcome",
+    "Pass",
     "Phase",
     "Raised",
     "Record",
@@ -80,45 +89,18 @@ class Phase(StrEnum):
     BACKWARD = "backward"
 
 
-class TroubleKind(StrEnum):
-    """Why an environment could not be built or trusted: never a finding about torch."""
-
-    NOT_TRIED = "not-tried"
-    NO_RELEASE = "no-release"
-    NO_WHEEL = "no-wheel"
-    NO_INTERPRETER = "no-interpreter"
-    UNREACHABLE = "unreachable"
-    INSTALL_FAILED = "install-failed"
-    DISK_FULL = "disk-full"
-    IMPORT_FAILED = "import-failed"
-    WRONG_VERSION = "wrong-version"
-    PROBE_FAILED = "probe-failed"
-
-
-class TensorMeta(msgspec.Struct, frozen=True):
-    """What a ``CheckpointError`` says of one tensor: ``dtype`` and ``device`` as torch prints them."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-
-
-class Mismatch(msgspec.Struct, frozen=True):
-    """A saved tensor whose recomputed twin has other metadata."""
-
-    position: int
-    saved: TensorMeta
-    recomputed: TensorMeta
-
-
 class Raised(msgspec.Struct, frozen=True):
-    """An exception that left a case. ``type`` is qualified; ``frames`` are the last ones, innermost last."""
+    """An exception that left a case. ``type`` is qualified; ``frames`` are the last ones, innermost last.
+
+    ``mismatches`` and ``disagreement`` are read from the message of a ``CheckpointError``.
+    """
 
     type: str
     phase: Phase
     message: str
     frames: tuple[str, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
+    disagreement: Disagreement | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -156,6 +138,54 @@ class Trial(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
+class Pass(StrEnum):
+    """Which run of a checkpointed function a call was."""
+
+    FORWARD = "forward"
+    RECOMPUTE = "recompute"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of a checkpointed function, as the evidence trial watched it.
+
+    ``region`` counts the calls of ``checkpoint()``, from 0. ``settings`` are the execution settings in force where the
+    function began, by name, such as ``{"sdpa.math": "on"}``; one that the release lacks is absent. ``operators`` are the
+    dispatcher's, in order, such as ``aten._softmax``; ``ending`` is ``returned``, ``stopped early`` (recomputation had all
+    that backward needs) or ``raised`` and a qualified type.
+    """
+
+    region: int
+    during: Pass
+    reentrant: bool
+    settings: dict[str, str]
+    operators: tuple[str, ...]
+    ending: str
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A setting that was not the same in recomputation; None where it was not there at all."""
+
+    setting: str
+    forward: str | None
+    recompute: str | None
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What an evidence trial saw. It is a trial of its own and never gives the verdict.
+
+    ``outcome`` and ``exception`` are how the watched trial ended: where they differ from the verdict trial's, watching
+    changed the outcome. ``calls`` are the first ones; ``unwatched`` counts those beyond. ``changes`` are of the first
+    region that shows one, or of none. ``detail`` says why there is nothing to see, if there is not.
+    """
+
+    outcome: Outcome
+    exception: str | None
+    calls: tuple[Call, ...] = ()
+    unwatched: int = 0
+    changes: tuple[Change, ...] = ()
+    detail: str | None = None
+
+
 class CaseResult(msgspec.Struct, frozen=True):
     """All trials of one case in one environment.
 
@@ -165,61 +195,8 @@ class CaseResult(msgspec.Struct, frozen=True):
     case: str
     sha256: str
     trials: dict[Replay, Trial]
+    evidence: Evidence | None = None
     finished: str = ""
-
-
-class Environment(msgspec.Struct, frozen=True):
-    """A torch release on an interpreter and a platform; ``id`` is typable, as in ``torch2.11.0-cp311-linux_x86_64``.
-
-    ``host_python`` is the interpreter that asked: it differs from ``python`` where that one has no wheel.
-    """
-
-    torch: str
-    python: str
-    platform: str
-    host_python: str
-
-    @property
-    def id(self) -> str:
-        """The name used in selectors, file names, logs and reports."""
-        return f"torch{self.torch}-{self.python}-{self.platform}"
-
-
-class Facts(msgspec.Struct, frozen=True):
-    """What was really tested, as the probe saw it.
-
-    ``imported`` is ``torch.__version__``; ``distribution_sha256`` is the digest of the installed distribution's own
-    ``RECORD`` file, which lists a digest for every file of the wheel.
-    """
-
-    imported: str
-    flavour: str
-    source: str
-    distribution_sha256: str
-    python_version: str
-    implementation: str
-    libc: str
-    cpu_capability: str
-    threads: int
-    packages: dict[str, str]
-
-
-class Run(msgspec.Struct, frozen=True):
-    """How a record came about. Times are UTC, ISO 8601; ``seconds`` names steps, such as ``installing``."""
-
-    recompat: str
-    probe_sha256: str
-    options: dict[str, str]
-    started: str
-    finished: str
-    seconds: dict[str, float]
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """Why nothing (or nothing more) was run in this environment; ``reason`` is one sentence with its mend."""
-
-    kind: TroubleKind
-    reason: str
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ class Options(msgspec.Struct, frozen=True):
     jobs: int | None
     rerun: bool
     keep: bool
+    evidence: bool
     quiet: bool
     verbose: bool
 
@@ -48,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
         "--find-links", action="append", type=_folder, default=[], metavar="DIR", help="a folder of wheels; asked first"
     )
     add("--keep", action="store_true", help="keep the environments, and use them again")
+    add("--no-evidence", dest="evidence", action="store_false", help="do not watch: records then tell no cause")
     add("--isolation", choices=["fork", "process"], default=default_isolation(), help="how trials are kept apart")
     add("--timeout", type=_seconds, metavar="SECONDS", help="limit of a trial (matrix.toml says the default)")
     add("-q", "--quiet", action="store_true", help="no progress")

@@ -13,11 +13,13 @@ from packaging.version import Version
 
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
+from recompat.index import releases
 from recompat.interpreters import platform_id, running
+from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
 from recompat.project import load_setup
-from recompat.record import load_records
+from recompat.record import load_records, now
 from recompat.replays import label
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import record_of
@@ -136,9 +138,17 @@ class Plan:
 
     def _sources(self) -> Sources:
         """What the sources offer, asked once per run."""
+        return self._run.sources(self._find_sources)
+
+    def _find_sources(self) -> Sources:
+        """Ask them, and keep what the index lists for reports that are made offline."""
         matrix, options = self._setup.matrix, self.options
         folders = [*options.find_links, *matrix.find_links]
-        return self._run.sources(lambda: find_sources(options.source, configured_folders(folders), matrix.cpu_index))
+        found = find_sources(options.source, configured_folders(folders), matrix.cpu_index)
+        if found.reached:
+            with contextlib.suppress(OSError):  # it can be asked again
+                save_listing(self._setup.project.listing, releases(found.offers[found.index]), now())
+        return found
 
     def _say_once(self) -> None:
         """Say, once per run, what the default index means: what is downloaded, and what disk that needs."""

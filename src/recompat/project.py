@@ -54,6 +54,11 @@ class Project(msgspec.Struct, frozen=True):
         return self.reports / "records"
 
     @property
+    def listing(self) -> Path:
+        """What the index offered when it was last asked."""
+        return self.reports / "index.json"
+
+    @property
     def logs(self) -> Path:
         """What uv and the probes print: for people, never parsed."""
         return self.reports / "logs"
@@ -94,6 +99,8 @@ class Setup(msgspec.Struct, frozen=True):
         }
         if self.options.source != "auto":
             terms["source"] = self.options.source
+        if not self.options.evidence:
+            terms["evidence"] = "off"
         return terms
 
     def _runnable(self) -> Iterator[tuple[Case, CaseAddress]]:

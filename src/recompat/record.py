@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import hashlib
 import os
 import tempfile
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["BadRecord", "load_record", "load_records", "save_record", "write_atomically"]
+__all__ = ["BadRecord", "load_record", "load_records", "now", "save_record", "write_atomically"]
 
 
 class BadRecord(Exception):
@@ -27,7 +28,9 @@ class BadRecord(Exception):
 def save_record(folder: Path, record: Record) -> Path:
     """Write ``record`` to ``<folder>/<environment id>.json``, whole or not at all."""
     path = folder / f"{record.environment.id}.json"
-    write_atomically(path, _encode(msgspec.structs.replace(record, digest=_digest(record))))
+    content = msgspec.to_builtins(record)
+    content["digest"] = _digest(content)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
     return path
 
 
@@ -43,10 +46,11 @@ def load_record(path: Path) -> Record:
         schema = msgspec.json.decode(content, type=_Header).schema
         if schema != RECORD_SCHEMA:
             raise BadRecord(f"its schema is {schema}, and this recompat reads {RECORD_SCHEMA}")
-        record = msgspec.json.decode(content, type=Record)
+        found = msgspec.json.decode(content)
+        record = msgspec.convert(found, Record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadRecord(str(error)) from error
-    if record.digest != _digest(record):
+    if record.digest != _digest(found):
         raise BadRecord("its content does not match its digest: it was changed after it was written")
     try:
         Version(record.environment.torch)
@@ -98,17 +102,19 @@ def _replace(path: Path, content: bytes) -> None:
         raise
 
 
+def now() -> str:
+    """The time as records write it: UTC, ISO 8601, to the second."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
 class _Header(msgspec.Struct):
     schema: str
 
 
-def _encode(record: Record) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(record, order="deterministic"), indent=1) + b"\n"
-
-
-def _digest(record: Record) -> str:
-    bare = msgspec.structs.replace(record, digest="")
-    return hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
+def _digest(content: dict[str, object]) -> str:
+    """The digest of all else that a record holds, as it was written: fields that we do not know yet count as well."""
+    rest = {key: value for key, value in content.items() if key != "digest"}
+    return hashlib.sha256(msgspec.json.encode(rest, order="deterministic")).hexdigest()
 
 
 def _set_aside(path: Path) -> Path:

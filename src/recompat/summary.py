@@ -8,11 +8,15 @@ import msgspec
 from packaging.version import Version
 
 from recompat import __version__
+from recompat.boundary import Boundary
 from recompat.cases import Case, CaseFile
 from recompat.cells import Cell, Claim, make_cell
 from recompat.errors import ExitCode
 from recompat.expectations import Expectations
-from recompat.model import Outcome, Record, Trouble, Verdict
+from recompat.listing import Listing
+from recompat.model import Evidence, Outcome, Record, Trouble, Verdict
+from recompat.operators import OperatorChange
+from recompat.trends import all_boundaries, all_operator_changes
 
 __all__ = ["MATRIX_SCHEMA", "Cell", "Claim", "Column", "Row", "Summary", "Totals", "summarise"]
 
@@ -55,17 +59,24 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """Counts that add up: ``cells`` is ``environments`` times ``cases``, and the sum of ``outcomes`` and of ``verdicts``."""
+    """Counts that add up: ``cells`` is ``environments`` times ``cases``, and the sum of ``outcomes`` and of ``verdicts``.
+
+    ``drift`` counts cells among those that pass.
+    """
 
     environments: int
     cases: int
     cells: int
     outcomes: dict[Outcome, int]
     verdicts: dict[Verdict, int]
+    drift: int = 0
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """The matrix. ``environments`` are in version order; ``cells`` go case by case, and within a case as those do."""
+    """The matrix. ``environments`` are in version order; ``cells`` go case by case, and within a case as those do.
+
+    ``listed`` is when the index was last seen, in UTC; null if never, and then no boundary is known to be exact.
+    """
 
     schema: Literal["recompat/matrix/1"]
     recompat: str
@@ -74,6 +85,9 @@ class Summary(msgspec.Struct, frozen=True):
     cases: tuple[Row, ...]
     cells: tuple[Cell, ...]
     totals: Totals
+    listed: str | None = None
+    boundaries: tuple[Boundary, ...] = ()
+    operator_changes: tuple[OperatorChange, ...] = ()
 
     def lines(self) -> Iterator[tuple[Row, tuple[Cell, ...]]]:
         """Go through the cases, each with its cells in the order of the environments."""
@@ -96,6 +110,7 @@ def summarise(
     cases: Sequence[Case],
     expectations: Expectations,
     generated: str,
+    listing: Listing | None = None,
 ) -> Summary:
     """Judge every selected case in every selected environment.
 
@@ -103,6 +118,7 @@ def summarise(
         records: one per environment; one with trouble may have no results, or some.
         files: those that the cases are in.
         generated: when this is, in UTC, ISO 8601.
+        listing: what the index offered when it was last asked.
     """
     ordered = sorted(records, key=_in_version_order)
     known = [(record, Version(record.environment.torch), {r.case: r for r in record.results}) for record in ordered]
@@ -112,6 +128,7 @@ def summarise(
         for case in cases
         for record, release, results in known
     )
+    places = {record.environment.id: record.environment for record in ordered}
     return Summary(
         schema=MATRIX_SCHEMA,
         recompat=__version__,
@@ -120,7 +137,19 @@ def summarise(
         cases=tuple(_row(case, file_of[case.id]) for case in cases),
         cells=cells,
         totals=_totals(cells, len(ordered), len(cases)),
+        listed=None if listing is None else listing.date,
+        boundaries=tuple(all_boundaries(cells, places, None if listing is None else listing.versions)),
+        operator_changes=tuple(all_operator_changes(cells, places, _evidence(ordered))),
     )
+
+
+def _evidence(records: Sequence[Record]) -> dict[tuple[str, str], Evidence]:
+    return {
+        (result.case, record.environment.id): result.evidence
+        for record in records
+        for result in record.results
+        if result.evidence is not None
+    }
 
 
 def _in_version_order(record: Record) -> tuple[Version, str, int, str]:
@@ -169,4 +198,5 @@ def _totals(cells: Sequence[Cell], environments: int, cases: int) -> Totals:
         cells=len(cells),
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
+        drift=sum(cell.drift for cell in cells),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from recompat.environment import (
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
-from recompat.record import load_records, save_record
+from recompat.record import load_records, now, save_record
 from recompat.report.text import clean
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Source
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from recompat.project import Setup
     from recompat.sources import Sources
 
-__all__ = ["Work", "now", "pending_of", "standing_record"]
+__all__ = ["Work", "pending_of", "standing_record"]
 
 
 def standing_record(setup: Setup, release: Version) -> Record | None:
@@ -181,6 +180,7 @@ class Work:
             isolation=self._setup.options.isolation,
             cores=os.cpu_count() or 1,
             spawn=self._spawn,
+            evidence=self._setup.options.evidence,
         )
 
     def _environment(self, python: str) -> Environment:
@@ -218,8 +218,3 @@ def _release(version: str) -> Version | None:
         return Version(Version(version).public)
     except ValueError:
         return None
-
-
-def now() -> str:
-    """The time as records write it: UTC, ISO 8601, to the second."""
-    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")

@@ -6,6 +6,7 @@ Started by path, so that nothing is installed beside torch and no path is added:
 
 ``--facts``             only say what is installed; run nothing. Imports ``torch._dynamo`` too, which byte-compiles it.
 ``--warm``              import ``torch._dynamo`` before the first trial (else torch alone).
+``--evidence``          after all trials, run each case once more and watch it: an ``evidence`` event each.
 ``--isolation fork``    a forked child per trial (the default where there is fork). With ``none`` the trial runs in this
                         process: the host starts one process per case and reads a death as that case's.
 ``--jobs N``            how many forked children at once (default 1).
@@ -31,6 +32,13 @@ FILE gets JSON Lines, each appended with one ``write`` and in order; stdout and 
     file could not be read; the other keys are those of ``Trial`` in the record's schema, but for ``raised.mismatches``,
     which the host reads from the message. In all strings the folders of the case file, the environment, Python and the
     user's home are ``<cases>``, ``<env>``, ``<python>`` and ``~``, and what goes beyond 10,000 characters is cut off.
+``{"event": "evidence", "case": "sdpa_policy::math_around_forward_only", "sha256": "...", "outcome": "raises", "exception":
+"torch.utils.checkpoint.CheckpointError", "calls": [{"region": 0, "during": "forward", "reentrant": false, "settings":
+{"sdpa.math": "on"}, "operators": ["aten._softmax"], "ending": "returned"}], "unwatched": 0, "detail": null}``
+    What a watched trial saw, after the last ``finished``: every call of a function that was given to ``checkpoint()``, with the
+    execution settings in force where it began, and the dispatcher's operators in order. The keys are those of ``Evidence`` in
+    the record's schema, but for ``changes``, which the host derives. ``detail`` says in a sentence why there is nothing to see
+    (the watched trial died, no call was seen). With ``--isolation none`` a death leaves neither this event nor ``end``.
 ``{"event": "end"}``
     The last line of a probe that was not killed. Without it, whatever was started and not finished is what it died of,
     unless the status is 70.

@@ -13,27 +13,21 @@ import tempfile
 import time
 import traceback
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from types import FrameType
 
+    from recompat_probe.tasks import Task
     from recompat_probe.wire import Wire
 
-__all__ = ["PROBE_FAILED", "Children", "Task", "die_with_parent", "flush_log"]
+__all__ = ["PROBE_FAILED", "Children", "die_with_parent", "flush_log"]
 
 PROBE_FAILED = 70
+_exit = os._exit  # a trial may put something else in its place
 PAUSE = 0.005  # seconds between looks at the children: a fifth of the shortest trial
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 PR_SET_PDEATHSIG = 1
-
-
-class Task(NamedTuple):
-    """A trial to run. ``sha256`` is known beforehand, so that a child which dies need not have told it."""
-
-    case: str
-    sha256: str
-    run: Callable[[], dict[str, Any]]
 
 
 class _Running(NamedTuple):
@@ -84,7 +78,7 @@ class Children:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, task: Task) -> None:
-        self._wire.send("started", case=task.case)
+        task.started(self._wire)
         descriptor, result = tempfile.mkstemp(dir=self._folder)
         os.close(descriptor)
         flush_log()
@@ -92,6 +86,7 @@ class Children:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # neither may a child be missed nor our handler run in it
         pid = os.fork()
         if pid == 0:
+            self._running.clear()  # whatever comes, a child ends nobody but itself
             _live(task, result, parent)
         self._running[pid] = _Running(task, result, time.monotonic())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
@@ -103,14 +98,13 @@ class Children:
             return
         if ended:
             _kill_group(pid)  # what the trial left behind, such as compile workers
-            trial = _read(running.result) or _died(_ending(status))
+            result = _read(running.result) or running.task.lost("crash", _ending(status))
         else:
             _kill(pid)
             os.waitpid(pid, 0)
-            trial = {**_died(f"no result within {self._limit:g} s"), "outcome": "timeout"}
+            result = running.task.lost("timeout", f"no result within {self._limit:g} s")
         del self._running[pid]
-        task = running.task
-        self._wire.send("finished", case=task.case, sha256=task.sha256, seconds=round(seconds, 4), **trial)
+        running.task.finished(self._wire, seconds, result)
 
 
 def die_with_parent(parent: int) -> None:
@@ -128,15 +122,15 @@ def _live(task: Task, result: str, parent: int) -> NoReturn:
         os.setsid()
         die_with_parent(parent)
         _look_fresh()
-        trial = json.dumps(task.run(), allow_nan=False)
+        content = json.dumps(task.run(), allow_nan=False)
         with open(result, "w") as file:
-            file.write(trial)
+            file.write(content)
         status = 0
     except BaseException:  # noqa: BLE001  (nothing may unwind into the parent's code)
         traceback.print_exc()
     finally:
         flush_log()
-        os._exit(status)
+        _exit(status)
 
 
 def _look_fresh() -> None:
@@ -165,17 +159,13 @@ def _kill_group(pid: int) -> None:
 
 
 def _read(result: str) -> dict[str, Any] | None:
-    """Return the trial that a child wrote, or None if it did not come to that."""
+    """Return what a child wrote, or None if it did not come to that."""
     try:
         with open(result) as file:
-            trial = json.load(file)
+            content = json.load(file)
     except (OSError, ValueError):
         return None
-    return trial if isinstance(trial, dict) and "outcome" in trial else None
-
-
-def _died(detail: str) -> dict[str, Any]:
-    return {"outcome": "crash", "raised": None, "differences": [], "warnings": [], "detail": detail}
+    return content if isinstance(content, dict) and "outcome" in content else None
 
 
 def _ending(status: int) -> str:

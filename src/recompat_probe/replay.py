@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from recompat_probe import facts
 from recompat_probe.casefile import read_source
-from recompat_probe.children import PROBE_FAILED, Children, Task, die_with_parent, flush_log
+from recompat_probe.children import PROBE_FAILED, Children, die_with_parent, flush_log
 from recompat_probe.places import Places
 from recompat_probe.raised import message, qualified
+from recompat_probe.tasks import Task, Watching
 from recompat_probe.wire import Wire
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--out", required=True, metavar="FILE", help="where the events go")
     parser.add_argument("--facts", action="store_true", help="only say what is installed")
     parser.add_argument("--warm", action="store_true", help="import torch._dynamo before the first trial")
+    parser.add_argument("--evidence", action="store_true", help="run each case once more and watch it")
     parser.add_argument("--isolation", choices=ways, default=ways[0], help="a process per trial, or none")
     parser.add_argument("--jobs", type=_positive(int), default=1, metavar="N", help="forked children at once")
     parser.add_argument("--timeout", type=_positive(float), default=60.0, metavar="SECONDS", help="limit of a trial")
@@ -113,23 +115,29 @@ def _warm_up() -> None:
 def _run_cases(wire: Wire, options: argparse.Namespace) -> None:
     from recompat_probe.trial import run_trial  # imports torch, which must be here by now
 
-    tasks = [
-        Task(f"{source.stem}::{name}", source.sha256, functools.partial(run_trial, source, name))
-        for source, name in options.cases
+    forks = options.isolation == "fork"
+    run = Children(wire, options.jobs, options.timeout).run if forks else functools.partial(_run_here, wire)
+    run(_tasks(Task, run_trial, options.cases))
+    if options.evidence:
+        from recompat_probe.evidence import run_watched  # not before the last trial was forked, to which it is unknown
+
+        run(_tasks(Watching, run_watched, options.cases))
+
+
+def _tasks(
+    kind: type[Task], run: Callable[[Source, str], dict[str, Any]], cases: Sequence[tuple[Source, str]]
+) -> list[Task]:
+    return [
+        kind(f"{source.stem}::{name}", source.sha256, functools.partial(run, source, name)) for source, name in cases
     ]
-    if options.isolation == "fork":
-        Children(wire, options.jobs, options.timeout).run(tasks)
-    else:
-        _run_here(wire, tasks)
 
 
 def _run_here(wire: Wire, tasks: Sequence[Task]) -> None:
     for task in tasks:
-        wire.send("started", case=task.case)
+        task.started(wire)
         begun = time.monotonic()
-        trial = task.run()
-        seconds = round(time.monotonic() - begun, 4)
-        wire.send("finished", case=task.case, sha256=task.sha256, seconds=seconds, **trial)
+        result = task.run()
+        task.finished(wire, time.monotonic() - begun, result)
 
 
 def _address(text: str) -> tuple[Source, str]:

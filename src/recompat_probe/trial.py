@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import warnings
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Sequence
 
 import torch
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Trial", "run_trial"]
 
 SEED = 0
+Around = Callable[[], ContextManager[Any]]
 
 
 @dataclass(frozen=True)
@@ -53,25 +55,29 @@ class _Attempt:
     warnings: list[Warned] = field(default_factory=list)
 
 
-def run_trial(source: Source, name: str) -> dict[str, Any]:
-    """Run one case in this process and return its trial as plain data that names no folder of this machine."""
+def run_trial(source: Source, name: str, around: Around = contextlib.nullcontext) -> dict[str, Any]:
+    """Run one case in this process and return its trial as plain data that names no folder of this machine.
+
+    ``around`` makes the context in which the case's own function is called, and not its reference.
+    """
     places = Places(source.path)
     try:
-        trial = _run(source, name, places)
+        trial = _run(source, name, places, around)
     except CaseError as error:
         trial = Trial("error", detail=str(error))
     cleaned: dict[str, Any] = places.cleaned(asdict(trial))
     return cleaned
 
 
-def _run(source: Source, name: str, places: Places) -> Trial:
+def _run(source: Source, name: str, places: Places, around: Around) -> Trial:
     _seed()
     case = find_case(source, name)
     missing = absent(case.requires)
     if missing:
         return Trial("unsupported", detail=" ".join(missing))
     expected = _attempt(source, case.inputs, case.reference)  # first, because a case may leak state
-    observed = _attempt(source, case.inputs, case.function)
+    with around():
+        observed = _attempt(source, case.inputs, case.function)
     if isinstance(expected.error, SystemExit):
         raise source.error(f"the reference {_exit(expected.error)}", line_in(source, expected.error))
     if isinstance(observed.error, SystemExit):

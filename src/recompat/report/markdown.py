@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from recompat.report.findings import sections
 from recompat.report.notes import conclusion, gaps, notes, totals
 from recompat.report.style import cell_text, legend
 from recompat.report.text import clean
@@ -14,6 +15,7 @@ from recompat.report.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recompat.report.findings import Section
     from recompat.report.notes import Gap, Line, Note
     from recompat.summary import Column, Summary
 
@@ -29,19 +31,20 @@ MOST_NOTES = 200
 
 def render_markdown(summary: Summary) -> str:
     """Write the matrix as GitHub-flavoured Markdown; nothing that comes from a record can act as markup."""
-    sections = (
+    parts = (
         "# Compatibility matrix",
         conclusion(summary),
         _matrix(summary),
         _pairs("Legend", legend(summary)),
         _pairs("Totals", totals(summary)),
         _notes(notes(summary)),
+        *(_section(section) for section in sections(summary)),
         _gaps(gaps(summary)),
         _environments(summary),
         _files(summary),
         f"Written by recompat {escape(summary.recompat)} on {escape(summary.generated)}.",
     )
-    return "\n\n".join(filter(None, sections)) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def escape(text: str) -> str:
@@ -74,6 +77,18 @@ def _notes(found: Sequence[Note]) -> str:
         lines += [f"  - {line.caption}: {_text(line)}" for line in note.lines]
     if len(found) > MOST_NOTES:
         lines.append(f"- and {len(found) - MOST_NOTES} more; matrix.json has them all")
+    return "\n".join(lines)
+
+
+def _section(section: Section) -> str:
+    lines = [f"## {escape(section.title)}", ""]
+    for entry in section.entries[:MOST_NOTES]:
+        lines.append(f"- {escape(entry.text)}")
+        lines += [" on ".join(filter(None, (f"  - {code(p.case)}", escape(p.where)))) for p in entry.places]
+        if entry.more:
+            lines.append(f"  - and {entry.more} more")
+    if len(section.entries) > MOST_NOTES:
+        lines.append(f"- and {len(section.entries) - MOST_NOTES} more; matrix.json has them all")
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from recompat.errors import ExitCode
 from recompat.model import Outcome, Verdict
-from recompat.report.style import OUTCOMES, label, mark, replay_text
+from recompat.report.style import DRIFT, OUTCOMES, drift_text, label, mark, replay_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,12 @@ def totals(summary: Summary) -> Iterator[tuple[str, str]]:
     counts = summary.totals
     factors = f"{_count(counts.environments, 'environment')} x {_count(counts.cases, 'case')}"
     yield "cells", f"{counts.cells} = {factors}"
-    outcomes = (f"{OUTCOMES[outcome].label} {count}" for outcome, count in counts.outcomes.items() if count)
+    drift = f" ({counts.drift} with {DRIFT.label})" if counts.drift else ""
+    outcomes = (
+        f"{OUTCOMES[outcome].label} {count}{drift if outcome is Outcome.PASS else ''}"
+        for outcome, count in counts.outcomes.items()
+        if count
+    )
     yield "outcomes", f"{', '.join(outcomes) or 'none'} (of {counts.cells})"
     verdicts = (f"{verdict} {count}" for verdict, count in counts.verdicts.items() if count)
     yield "verdicts", f"{', '.join(verdicts) or 'none'} (of {counts.cells})"
@@ -98,7 +103,8 @@ def conclusion(summary: Summary) -> str:
     without = f"{missing} of {_count(counts.cells, 'cell')} {'has' if missing == 1 else 'have'} no result"
     match summary.exit_code:
         case ExitCode.OK:
-            return f"As expected: all {_count(counts.cells, 'cell')}."
+            drift = f"; {counts.drift} of them with {DRIFT.label}" if counts.drift else ""
+            return f"As expected: all {_count(counts.cells, 'cell')}{drift}."
         case ExitCode.INCOMPLETE:
             return f"Incomplete: {without}; the other {expected} as expected."
         case _:
@@ -112,13 +118,14 @@ def _count(number: int, noun: str) -> str:
 
 def _lines(cell: Cell) -> Iterator[Line]:
     phase = f" in {cell.phase}" if cell.phase else ""
-    yield Line("got", label(cell.outcome, cell.exception) + phase)
+    yield Line("got", " ".join(filter(None, (label(cell.outcome, cell.exception) + phase, drift_text(cell)))))
     if cell.message:  # what follows its first line is told better by the mismatches, if they could be read
         yield Line("message", cell.message.partition("\n")[0] if cell.mismatches else cell.message, verbatim=True)
     if cell.detail:
         yield Line("detail", cell.detail, verbatim=True)
     yield from _some("mismatch", [_mismatch(mismatch) for mismatch in cell.mismatches])
     yield from _some("differs", [_difference(difference) for difference in cell.differences if not difference.equal])
+    yield from _why(cell)
     if cell.flaky or cell.process_dependent:
         yield Line("replays", replay_text(cell.replays))
     if cell.flaky:
@@ -128,6 +135,13 @@ def _lines(cell: Cell) -> Iterator[Line]:
         yield Line("expected", "nothing; add a claim to expectations.toml")
     else:
         yield Line("expected", _expected(claim), link=claim.link)
+
+
+def _why(cell: Cell) -> Iterator[Line]:
+    if cell.cause:
+        yield Line("cause", cell.cause)
+    if cell.watched:
+        yield Line("watched", cell.watched)
 
 
 def _some(caption: str, texts: list[str]) -> Iterator[Line]:

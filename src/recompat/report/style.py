@@ -17,7 +17,19 @@ if TYPE_CHECKING:
     from recompat.model import Replay
     from recompat.summary import Summary
 
-__all__ = ["PROCESS_DEPENDENT", "Look", "cell_text", "label", "legend", "mark", "paint", "replay_text"]
+__all__ = [
+    "DRIFT",
+    "PROCESS_DEPENDENT",
+    "Look",
+    "cell_text",
+    "drift_text",
+    "label",
+    "largest",
+    "legend",
+    "mark",
+    "paint",
+    "replay_text",
+]
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -54,6 +66,12 @@ VERDICTS: dict[Verdict, Look] = {
 
 PROCESS_DEPENDENT = Look("†", "ends otherwise where torch._dynamo was imported before", "1;36")
 
+DRIFT = Look(
+    "DRIFT",
+    "passes, though settings or operators differed in recomputation; the number is the largest difference of a value",
+    "1;33",
+)
+
 LONGEST_LABEL = 28
 
 
@@ -65,14 +83,24 @@ def label(outcome: Outcome, exception: str | None) -> str:
 
 
 def mark(cell: Cell) -> str:
-    """Say what is not as expected, and nothing for a cell that is."""
+    """Say what is not as expected, and nothing for a cell that is; drift is told apart from that."""
     marks = (VERDICTS[cell.verdict].label, PROCESS_DEPENDENT.label if cell.process_dependent else "")
     return " ".join(filter(None, marks))
 
 
+def drift_text(cell: Cell) -> str:
+    """Say that a cell is no plain pass, and by how much its values differ; nothing for one that has no drift."""
+    return f"{DRIFT.label} {largest(cell)}" if cell.drift else ""
+
+
+def largest(cell: Cell) -> str:
+    """Write the largest difference between a value and its reference."""
+    return "no number" if cell.max_abs_diff is None else f"{cell.max_abs_diff:.2g}"
+
+
 def cell_text(cell: Cell) -> str:
     """Write a cell of the table, in full."""
-    return " ".join(filter(None, (label(cell.outcome, cell.exception), mark(cell))))
+    return " ".join(filter(None, (label(cell.outcome, cell.exception), drift_text(cell), mark(cell))))
 
 
 def replay_text(replays: dict[Replay, str]) -> str:
@@ -83,7 +111,8 @@ def replay_text(replays: dict[Replay, str]) -> str:
 
 def paint(cell: Cell, text: str) -> str:
     """Colour the text of a cell for a terminal."""
-    colour = VERDICTS[cell.verdict].colour or OUTCOMES[cell.outcome].colour
+    drift = DRIFT.colour if cell.drift else ""
+    colour = VERDICTS[cell.verdict].colour or drift or OUTCOMES[cell.outcome].colour
     return f"\x1b[{colour}m{text}\x1b[0m"
 
 
@@ -99,6 +128,8 @@ def legend(summary: Summary) -> Iterator[tuple[str, str]]:
                 yield shown, f"{look.meaning}: {clean(', '.join(sorted(types)))}"
         elif summary.totals.outcomes[outcome]:
             yield look.label, look.meaning
+    if summary.totals.drift:
+        yield DRIFT.label, DRIFT.meaning
     for verdict, look in VERDICTS.items():
         if look.label and summary.totals.verdicts[verdict]:
             yield look.label, look.meaning

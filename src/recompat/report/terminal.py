@@ -10,6 +10,7 @@ import msgspec
 from tabulate import tabulate
 
 from recompat.cells import Cell
+from recompat.report.findings import sections
 from recompat.report.notes import conclusion, gaps, notes, totals
 from recompat.report.style import cell_text, legend, paint
 from recompat.report.text import clean, shorten
@@ -17,6 +18,7 @@ from recompat.report.text import clean, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recompat.report.findings import Section
     from recompat.report.notes import Gap, Note
     from recompat.summary import Column, Summary
 
@@ -27,6 +29,7 @@ HEAD_ROOM = 2  # blanks that tabulate adds to a heading
 NARROWEST = 40  # columns of a terminal
 SHORTEST = 12  # characters that are left of a case's name
 MOST_NOTES = 40
+MOST_ENTRIES = 20
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -50,6 +53,7 @@ def render_terminal(summary: Summary, *, width: int = 100, colour: bool = False)
     found, missing = notes(summary), gaps(summary)
     if found:
         parts.append("Unexpected, flaky or process-dependent:\n" + "\n".join(_notes(found, width)))
+    parts += [f"{clean(section.title)}:\n" + "\n".join(_entries(section, width)) for section in sections(summary)]
     if missing:
         parts.append("Not run:\n" + "\n".join(_gap(gap, width) for gap in missing))
     return "\n\n".join((*filter(None, parts), conclusion(summary))) + "\n"
@@ -115,6 +119,18 @@ def _notes(found: Sequence[Note], width: int) -> Iterator[str]:
             yield _wrapped(f"      {line.caption}: ", clean(text), width, " " * 8)
     if len(found) > MOST_NOTES:
         yield f"  and {len(found) - MOST_NOTES} more; matrix.json has them all."
+
+
+def _entries(section: Section, width: int) -> Iterator[str]:
+    for entry in section.entries[:MOST_ENTRIES]:
+        yield _wrapped("  ", clean(entry.text), width, "    ")
+        for place in entry.places:
+            text = " on ".join(filter(None, (place.case, place.where)))
+            yield _wrapped("      ", clean(text), width, " " * 8)
+        if entry.more:
+            yield f"      and {entry.more} more"
+    if len(section.entries) > MOST_ENTRIES:
+        yield f"  and {len(section.entries) - MOST_ENTRIES} more; matrix.json has them all."
 
 
 def _gap(gap: Gap, width: int) -> str:

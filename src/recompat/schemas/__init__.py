@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from recompat.listing import INDEX_SCHEMA, Listing
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.summary import MATRIX_SCHEMA, Summary
 
@@ -22,7 +23,8 @@ def generate() -> dict[str, str]:
     """Make the text of every schema, by file name."""
     record = _schema(Record, RECORD_SCHEMA, "record", "What one environment left: reports/records/<environment>.json.")
     matrix = _schema(Summary, MATRIX_SCHEMA, "matrix", "The judged matrix of all environments: reports/matrix.json.")
-    return {"record-1.json": _text(record), "matrix-1.json": _text(matrix)}
+    index = _schema(Listing, INDEX_SCHEMA, "index", "What the index offered when last asked: reports/index.json.")
+    return {"record-1.json": _text(record), "matrix-1.json": _text(matrix), "index-1.json": _text(index)}
 
 
 def _schema(kind: type[msgspec.Struct], version: str, name: str, description: str) -> Schema:

@@ -6,7 +6,7 @@ from torch import _behaviour
 
 _behaviour.on_import()
 
-from torch import __config__, autograd, backends, random, utils, version
+from torch import _C, __config__, autograd, backends, random, utils, version
 from torch._basics import (
     Size,
     bool_,
@@ -33,6 +33,7 @@ from torch.random import get_num_threads, manual_seed, set_num_threads
 from torch.version import __version__
 
 __all__ = [
+    "_C",
     "Size",
     "Tensor",
     "__config__",

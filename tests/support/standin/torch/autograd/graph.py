@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from torch import _modes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -51,6 +53,9 @@ def recording() -> Iterator[list[Tensor]]:
 
 def record(result: Tensor, node: Node) -> None:
     """Note how ``result`` came about."""
+    owner, _, name = node.vjp.__qualname__.partition(".")
+    if owner == "Tensor":  # an operator, and no checkpoint
+        _modes.dispatch(name.partition(".")[0].strip("_"))
     for made in _recorders:
         made.append(result)
     if _enabled[0] and any(tensor.requires_grad for tensor in node.inputs):

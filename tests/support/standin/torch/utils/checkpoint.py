@@ -24,6 +24,19 @@ class CheckpointError(RuntimeError):
     """The recomputation made other tensors than the forward pass."""
 
 
+class CheckpointFunction:
+    """What the reentrant variant runs a function through."""
+
+    @staticmethod
+    def forward(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run it the first time."""
+        return _call(function, args, kwargs)
+
+
+def _call(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
 def noop_context_fn() -> _Contexts:
     """A context that does nothing for the forward pass, and one for the recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
@@ -42,7 +55,7 @@ def _checkpoint(
     importlib.import_module("torch._dynamo")  # lazily, as in torch: the process is another one afterwards
     forward_context, recompute_context = context_fn()
     with forward_context, no_grad(), recording() as made:
-        result = function(*args, **kwargs)
+        result = (CheckpointFunction.forward if use_reentrant else _call)(function, args, kwargs)
     saved = [_metadata(tensor) for tensor in made]
 
     def recompute(gradient: list[float]) -> list[list[float] | None]:

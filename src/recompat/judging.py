@@ -1,0 +1,54 @@
+"""From records to the summary: what is recorded, held against what is expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from recompat.expectations import load_expectations
+from recompat.listing import load_listing
+from recompat.record import now
+from recompat.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from recompat.cases import Case, CaseFile
+    from recompat.expectations import Expectations
+    from recompat.matrix import Matrix
+    from recompat.model import Record
+    from recompat.project import Project
+
+__all__ = ["claims", "judged", "releases_of"]
+
+
+def judged(
+    project: Project,
+    matrix: Matrix,
+    files: Sequence[CaseFile],
+    cases: Sequence[Case],
+    chosen: Sequence[Record],
+    known: Sequence[Record],
+) -> Summary:
+    """Hold ``chosen`` records against the expectations, which may speak of every release of ``matrix`` and of ``known``.
+
+    Raises:
+        ConfigurationError: ``expectations.toml`` cannot be used.
+    """
+    expectations = claims(project, matrix, files, releases_of(known))
+    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing))
+
+
+def claims(project: Project, matrix: Matrix, files: Sequence[CaseFile], releases: Iterable[Version]) -> Expectations:
+    """Read the expectations, which may speak of every release of ``matrix`` and of ``releases``.
+
+    Raises:
+        ConfigurationError: ``expectations.toml`` cannot be used.
+    """
+    return load_expectations(project.expectations, files, {*matrix.releases, *releases})
+
+
+def releases_of(records: Sequence[Record]) -> set[Version]:
+    """The releases of torch that are recorded."""
+    return {Version(record.environment.torch) for record in records}

@@ -1,0 +1,46 @@
+"""``reports/index.json``: what the index offered when it was last asked, so that boundaries can be judged offline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+from packaging.version import InvalidVersion, Version
+
+from recompat.record import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["INDEX_SCHEMA", "Listing", "load_listing", "save_listing"]
+
+INDEX_SCHEMA: Final = "recompat/index/1"
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The releases on the index, oldest first, without pre-releases and yanked ones; ``date`` is in UTC, ISO 8601."""
+
+    date: str
+    releases: tuple[str, ...]
+    schema: Literal["recompat/index/1"] = INDEX_SCHEMA
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """The releases, to be compared."""
+        return tuple(Version(release) for release in self.releases)
+
+
+def save_listing(path: Path, releases: Iterable[Version], date: str) -> None:
+    """Write what the index offers, whole or not at all."""
+    listing = Listing(date, tuple(str(release) for release in sorted(releases)))
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(listing), indent=1) + b"\n")
+
+
+def load_listing(path: Path) -> Listing | None:
+    """Read it back; what is missing or cannot be read is as if the index had never been asked."""
+    try:
+        listing = msgspec.json.decode(path.read_bytes(), type=Listing)
+        return listing if listing.versions else None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, InvalidVersion, RecursionError):
+        return None

@@ -1,0 +1,140 @@
+"""One replay: as few probes as possible, and a new one for the rest after one has died."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recompat.events import ending, evidence_of, log_name, trial_of, unwatched
+from recompat.model import Outcome, Replay, Trial, TroubleKind
+from recompat.runner import run_probe
+from recompat.wheels import EnvironmentTrouble
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from recompat.model import Evidence
+    from recompat.runner import Event, ProbeEnd
+    from recompat.trials import CaseAddress, Job
+
+__all__ = ["IMPORT_LIMITS", "ReplayRun"]
+
+PROBE_FAILED = 70  # the exit status that the wire contract names
+IMPORT_LIMITS = 5  # how many times a trial's limit `import torch` may take
+
+
+class ReplayRun:
+    """A replay of some cases. The warm one also watches them, in trials of their own after all others."""
+
+    def __init__(
+        self,
+        job: Job,
+        replay: Replay,
+        folder: Path,
+        cases: Sequence[CaseAddress],
+        heard: Callable[[Replay], None],
+        stop: threading.Event,
+    ) -> None:
+        self._job = job
+        self._replay = replay
+        self._folder = folder
+        self._cases = cases
+        self._heard = heard
+        self._stop = stop
+        self._watching = job.evidence and replay is Replay.WARM
+        # Only the cold replay imports torch._dynamo in every trial: it gets all the cores.
+        self._jobs = job.cores if replay is Replay.COLD else 1
+        self._probes = 0
+        self._digests = {case.id: case.sha256 for case in cases}
+        self._evidence: dict[str, Evidence] = {}
+
+    def run(self) -> tuple[Mapping[str, Trial], Mapping[str, Evidence]]:
+        """Try every case, and watch it.
+
+        Raises:
+            EnvironmentTrouble: a probe died before it had begun a trial.
+        """
+        self._folder.mkdir(exist_ok=True)
+        trials = self._try()
+        if not self._watching:
+            return trials, {}
+        self._watch()
+        return trials, self._evidence
+
+    def _try(self) -> Mapping[str, Trial]:
+        trials: dict[str, Trial] = {}
+        while (pending := [case for case in self._cases if case.id not in trials]) and not self._stop.is_set():
+            given = self._share(pending)
+            end = self._probe(given, self._listen)
+            new = {
+                str(event["case"]): trial_of(event, self._digests)
+                for event in end.events
+                if event["event"] == "finished"
+            }
+            dying = [
+                case for event in end.events if event["event"] == "started" and (case := str(event["case"])) not in new
+            ]
+            trials |= new
+            if end.status == PROBE_FAILED and self._job.isolation == "fork":  # no case is to blame
+                raise self._trouble("the probe itself failed")
+            if len(dying) == 1:
+                trials[dying[0]] = self._killed(end)
+                self._evidence[dying[0]] = unwatched("It was not watched: its trial ended the probe.")
+            elif dying:
+                self._jobs = 1  # the next probe tells which of them it was
+            elif not new:
+                raise self._trouble(f"the probe {ending(end)} before its first trial")
+            elif all(case.id in new for case in given):
+                self._give_up(given, end)
+        return trials
+
+    def _trouble(self, what: str) -> EnvironmentTrouble:
+        reason = f"The cases were not run: {what}. The log is {log_name(self._job.log)}."
+        return EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason)
+
+    def _watch(self) -> None:
+        """Watch what no probe came to watch, because it died of another case; each round settles one case at least."""
+        while (pending := [case for case in self._cases if case.id not in self._evidence]) and not self._stop.is_set():
+            given = self._share(pending)
+            self._give_up(given, self._probe(given, lambda _: None))
+
+    def _give_up(self, given: Sequence[CaseAddress], end: ProbeEnd) -> None:
+        """Settle cases of which a probe that was to watch them brought no evidence at all."""
+        if not any(case.id in self._evidence for case in given):
+            why = "The probe ended without watching it." if end.whole else f"The probe {ending(end)} while it watched."
+            self._evidence |= {case.id: unwatched(why) for case in given}
+
+    def _share(self, pending: Sequence[CaseAddress]) -> Sequence[CaseAddress]:
+        return pending if self._job.isolation == "fork" else pending[:1]
+
+    def _probe(self, cases: Sequence[CaseAddress], heard: Callable[[Event], None]) -> ProbeEnd:
+        self._probes += 1
+        job = self._job
+        arguments = ["--timeout", f"{job.timeout:g}", "--jobs", str(self._jobs)]
+        arguments += ["--isolation", "fork" if job.isolation == "fork" else "none"]
+        arguments += [] if self._replay is Replay.COLD else ["--warm"]
+        arguments += ["--evidence"] if self._watching else []
+        arguments += [f"{case.path}::{case.name}" for case in cases]
+        out = self._folder / f"{self._probes}.jsonl"
+        end = run_probe(job.spawn, job.python, arguments, out, job.log, self._patience, heard, self._stop)
+        for event in end.events:
+            if event["event"] == "evidence" and (case := str(event.get("case"))) in self._digests:
+                self._evidence.setdefault(case, evidence_of(event, self._digests))
+        return end
+
+    def _patience(self, last: Event | None) -> float:
+        """How long a probe may be silent: a trial without a process of its own has only us to hold the clock."""
+        trying = last is not None and last["event"] in {"started", "finished"}  # after that, the watched one
+        return self._job.timeout * (1 if trying and self._job.isolation == "process" else IMPORT_LIMITS)
+
+    def _listen(self, event: Event) -> None:
+        if event["event"] == "finished":
+            self._heard(self._replay)
+
+    def _killed(self, end: ProbeEnd) -> Trial:
+        self._heard(self._replay)
+        if end.stalled:
+            limit = self._job.timeout
+            return Trial(Outcome.TIMEOUT, limit, detail=f"no result within {limit:g} s")
+        return Trial(Outcome.CRASH, 0.0, detail=ending(end))
