@@ -74,7 +74,7 @@ def read_case_file(path: Path) -> CaseFile:
 
 
 class _Fault(Exception):
-    """Why no case of a file can be run: the rest of a sentence that begins with the file's name."""
+    """Why no case of a file can be run: what follows the file's name in the sentence."""
 
 
 def _read(path: Path) -> bytes:
@@ -90,16 +90,15 @@ def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
     try:
         tree = ast.parse(source, filename=path.name)
     except SyntaxError as error:
-        raise _Fault(
-            f"is not valid Python{f' in line {error.lineno}' if error.lineno else ''}: {error.msg}."
-        ) from error
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise _Fault(f"{line} is not valid Python: {error.msg}.") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise _Fault(f" is not valid Python: {str(error) or 'it is nested too deeply'}.") from error
     plain = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
     for node in ast.walk(tree):
         if isinstance(node, DEFINITIONS) and node.name.startswith(PREFIX) and node not in plain:
             raise _Fault(
-                f"defines {node.name} in line {node.lineno} otherwise than as a plain function at its top level."
+                f" defines {node.name} in line {node.lineno} otherwise than as a plain function at its top level."
             )
     if not plain:
         raise _Fault(f" defines no case; a case is a function whose name starts with {PREFIX}.")

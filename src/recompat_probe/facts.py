@@ -76,7 +76,6 @@ def packages() -> dict[str, str]:
     """Name and version of everything installed; of two under one name, the one that is found first."""
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
-        name = distribution.metadata["Name"] if "Name" in distribution.metadata else None
-        if name:  # an uninstall that was cut short leaves folders without
+        for name in (distribution.metadata.get_all("Name") or [])[:1]:  # an uninstall cut short leaves folders without
             found.setdefault(name, distribution.version)
     return dict(sorted(found.items()))
