@@ -138,14 +138,6 @@ def test_one_release_alone(project: Project) -> None:
     assert project.index.downloads == WHEELS
 
 
-def test_isolation_by_process_gives_the_same_cells(project: Project) -> None:
-    done = nox(project, "-s", "matrix", "--", "--isolation", "process")
-    check_green(project, done)
-    assert record_of(project, "9.0.0")["run"]["options"]["isolation"] == "process"
-    raised = cell(project, "regresses::regresses", "9.1.0")
-    assert (raised["exception"], raised["phase"]) == (CHECKPOINT_ERROR, "backward")
-
-
 def table(output: str) -> str:
     return output[output.index("case  ") :]
 
