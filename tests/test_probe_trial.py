@@ -84,6 +84,12 @@ def test_raises_in_forward(probing: Probing) -> None:
     assert raised["message"] == "not for you.\nNever."
 
 
+@pytest.mark.parametrize(("name", "phase"), [("backward", "forward"), ("_engine_run_backward", "backward")])
+def test_the_phase_is_torch_s_and_not_that_of_a_function_of_the_case(probing: Probing, name: str, phase: str) -> None:
+    raised = probing.trial(f"def {name}(): raise ValueError\ndef case_it(): {name}()")["raised"]
+    assert raised["phase"] == phase
+
+
 def test_moot_if_the_reference_raises_too(probing: Probing) -> None:
     trial = probing.trial(CHECKPOINTED, case="is_moot")
     assert trial["outcome"] == "moot"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recompat_probe.facts import cpu_capability, flavour
+from recompat_probe.facts import cpu_capability, flavour, packages
 from recompat_probe.places import Places
 from recompat_probe.requires import absent
 
@@ -37,6 +37,17 @@ def test_the_cpu_capability_of_old_builds_stands_in_their_description() -> None:
 
     assert cpu_capability(build("  - CPU capability usage: AVX2\n  - CUDA")) == "AVX2"
     assert cpu_capability(build("")) == "unknown"
+
+
+def test_of_two_packages_with_one_name_the_one_that_would_be_imported_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, version in (("first", "1"), ("second", "2")):
+        (tmp_path / folder / "same.dist-info").mkdir(parents=True)
+        (tmp_path / folder / "same.dist-info" / "METADATA").write_text(f"Name: same\nVersion: {version}\n")
+    (tmp_path / "first" / "half_removed.dist-info").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "first"), str(tmp_path / "second")])
+    assert packages() == {"same": "1"}
 
 
 @pytest.mark.parametrize(

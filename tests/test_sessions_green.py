@@ -6,7 +6,9 @@ import datetime as dt
 import platform
 from typing import TYPE_CHECKING
 
-from support.project import CHECKPOINT_ERROR, nox
+from filelock import FileLock
+
+from support.project import CHECKPOINT_ERROR, nox, start
 from support.sessions import GREEN, NOTICE, cell, leftovers, record_of, said
 
 if TYPE_CHECKING:
@@ -138,12 +140,22 @@ def test_one_release_alone(project: Project) -> None:
     assert project.index.downloads == WHEELS
 
 
-def test_isolation_by_process_gives_the_same_cells(project: Project) -> None:
-    done = nox(project, "-s", "matrix", "--", "--isolation", "process")
-    check_green(project, done)
-    assert record_of(project, "9.0.0")["run"]["options"]["isolation"] == "process"
-    raised = cell(project, "regresses::regresses", "9.1.0")
-    assert (raised["exception"], raised["phase"]) == (CHECKPOINT_ERROR, "backward")
+def test_runs_in_one_checkout_take_turns(project: Project) -> None:
+    (project.root / ".nox").mkdir()
+    lock = FileLock(project.root / ".nox" / "recompat.lock")
+    with lock, start(project, "-s", "matrix") as one, start(project, "-s", "matrix") as other:
+        for process in (one, other):
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            assert said(first) == ["another run is at work in this checkout; waiting for its end."]
+        assert project.index.requests == []
+        lock.release()
+        ended = [(*process.communicate(timeout=60), process.returncode) for process in (one, other)]
+    assert [code for _, _, code in ended] == [0, 0], ended
+    assert project.cells() == GREEN
+    assert project.index.downloads == WHEELS  # the second one found everything done
+    assert sorted("trying" in out for out, _, _ in ended) == [False, True]
+    assert leftovers(project) == []
 
 
 def table(output: str) -> str:

@@ -80,6 +80,19 @@ def test_while_installing(project: Project, by: signal.Signals, jobs: tuple[str,
 
 @SIGNALS
 @PARALLEL
+def test_while_asking_what_there_is(project: Project, by: signal.Signals, jobs: tuple[str, ...]) -> None:
+    """The noxfile itself waits here: no session has begun."""
+    project.index.faults["torch"] = Fault.STALL
+    project.index.stall_seconds = 300
+    with start(project, *jobs, "-s", "matrix", "--", "--torch", "latest") as process:
+        wait_for(lambda: project.index.requests, "the index is asked")
+        stop(process, by)
+        check_stopped(project, process)
+    assert project.records() == {}
+
+
+@SIGNALS
+@PARALLEL
 def test_during_trials(project: Project, by: signal.Signals, jobs: tuple[str, ...]) -> None:
     (hangs,) = add_case(project.cases, "hangs")
     project.write_matrix(timeout=300)

@@ -138,3 +138,17 @@ def test_no_network_after_a_finished_run(finished: Project) -> None:
     assert "could not be looked up" in cell(finished, "passes::square", "9.0.0")["detail"]
     ranged = nox(finished, "-s", "matrix", "--", "--torch", ">=9.1", "-k", "regresses")
     assert (ranged.returncode, finished.cells()) == (0, {("regresses::regresses", "9.1.0"): "raises"})
+
+
+def test_what_stands_is_shown_where_it_could_not_be_run_again(finished: Project) -> None:
+    finished.index.close()
+    before = finished.records()
+    done = nox(finished, "-s", "matrix", "--", "--rerun", "all")
+    assert done.returncode == 6
+    assert finished.cells() == GREEN
+    assert finished.records() == before
+    assert said(done.stderr) == [
+        f"torch {release} was not run again (unreachable); what was recorded before is shown."
+        for release in ("9.0.0", "9.1.0")
+    ]
+    assert leftovers(finished) == []

@@ -44,7 +44,8 @@ def define_sessions(root: Path) -> None:
         sys.excepthook = functools.partial(_interrupted, run)
     else:
         _end_with_parent()
-    names, required = _sessions(project, run)
+    with ends_well(run.note):  # a disk that is full, or Ctrl-C while an index is asked
+        names, required = _sessions(project, run)
 
     @nox.session(venv_backend="uv", reuse_venv=True, allow_parallel=True, default=False)
     @nox.parametrize("torch", names)

@@ -76,6 +76,7 @@ def packages() -> dict[str, str]:
     """Name and version of everything installed; of two under one name, the one that is found first."""
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
-        for name in (distribution.metadata.get_all("Name") or [])[:1]:  # an uninstall cut short leaves folders without
-            found.setdefault(name, distribution.version)
+        described = distribution.metadata
+        if "Name" in described:  # an uninstall that was cut short leaves folders without
+            found.setdefault(described["Name"], distribution.version)
     return dict(sorted(found.items()))
