@@ -122,6 +122,15 @@ case_other = case_it
     assert [event["outcome"] for event in events if event["event"] == "evidence"] == ["differs", "differs"]
 
 
+def test_the_trials_are_the_same_with_and_without(probing: Probing) -> None:
+    path = probing.write(f"{CHECKPOINTED}\ndef case_it(x): return finish(checkpoint(recomputed_differently, x), x)")
+    without, with_evidence = (
+        [{**event, "seconds": 0} for event in probing.run(*options, f"{path}::it") if event["event"] == "finished"]
+        for options in ((), ("--evidence",))
+    )
+    assert without == with_evidence
+
+
 def test_the_reference_is_not_watched(probing: Probing) -> None:
     event = evidence(
         probing,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 from contextvars import ContextVar
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -107,47 +109,50 @@ def test_a_child_that_was_like_its_parent_is_completed() -> None:
     assert before == {"training.layer": "train", "training.layer.0.drop": "train"}
 
 
-branch: ContextVar[object] = ContextVar("branch")
-twin: ContextVar[object] = ContextVar("branch")
-
-
-def snapshots(*values: object) -> list[dict[str, str]]:
-    """What is told of ``branch`` after each of some values was set."""
+def told(*values: object) -> list[str]:
+    """What is told of a new variable after each of some values was set; nothing is left out."""
+    branch: ContextVar[object] = ContextVar("branch")
     variables, found = ContextVariables(), []
     for value in values:
         branch.set(value)
         found.append(variables.read())
     variables.leave_the_case_s_own(found)
-    return [{name: text for name, text in one.items() if name.startswith("contextvar.branch")} for one in found]
-
-
-@pytest.fixture(autouse=True)
-def reset() -> Any:
-    tokens = [(variable, variable.set("before")) for variable in (branch, twin)]
-    yield
-    for variable, token in tokens:
-        variable.reset(token)
+    return [one["contextvar.branch"] for one in found]
 
 
 def test_a_value_is_told_by_number_alone() -> None:
     left, right = object(), object()
-    numbers = [found["contextvar.branch"] for found in snapshots(left, right, left)]
-    assert numbers == ["set #2", "set #3", "set #2"]  # the first was there before
+    assert told(left, right, left) == ["set #1", "set #2", "set #1"]
 
 
-def test_a_variable_that_stays_as_it_was_is_left_out() -> None:
-    assert snapshots("before", "before") == [{}, {}]
-    assert snapshots("before", "after") == [{"contextvar.branch": "set #1"}, {"contextvar.branch": "set #2"}]
+def test_variables_of_the_same_name_are_told_apart() -> None:
+    twins: list[ContextVar[object]] = [ContextVar("twin"), ContextVar("twin")]
+    for twin in twins:
+        twin.set(None)
+    found = ContextVariables().read()
+    assert {name for name in found if "twin" in name} == {"contextvar.twin", "contextvar.twin (2)"}
 
 
-def test_a_variable_of_torch_is_left_out() -> None:
-    module = type(branch)("its own", default=None)
-    holder = {"__name__": "torch.nn.attention", "variable": module}
+OLD: ContextVar[object] = ContextVar("old")
+
+
+def test_a_variable_that_is_older_than_the_case_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompat_probe.variables.KNOWN", frozenset([OLD]))
+    OLD.set("something")
+    assert "contextvar.old" not in ContextVariables().read()
+
+
+@pytest.mark.parametrize("how", ["module", "object"])
+def test_a_variable_of_torch_is_left_out(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own: ContextVar[object] = ContextVar(f"own by {how}")
+    own.set("something")
+    entry = type("Entry", (), {"__module__": "torch.utils"})()
+    entry.held = own
+    module = ModuleType("torch.nn.attention")
+    vars(module)["variable"] = own if how == "module" else entry
+    monkeypatch.setitem(sys.modules, "torch.nn.attention", module)
     variables = ContextVariables()
-    token = module.set("something")
     found = [variables.read()]
-    assert "contextvar.its own" in found[0]
+    assert f"contextvar.{own.name}" in found[0]
     variables.leave_the_case_s_own(found)
-    module.reset(token)
-    assert "contextvar.its own" not in found[0]
-    assert holder["variable"] is module
+    assert f"contextvar.{own.name}" not in found[0]
