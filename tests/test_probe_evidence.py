@@ -51,7 +51,7 @@ def test_every_call_of_a_checkpointed_function(probing: Probing, isolation: str)
         assert call["operators"] == ["aten.pairwise"]
         assert (call["region"], call["reentrant"], call["ending"]) == (0, False, "returned")
     assert (forward["during"], recompute["during"]) == ("forward", "recompute")
-    assert (forward["settings"]["grad.enabled"], recompute["settings"]["grad.enabled"]) == ("off", "on")
+    assert (forward["settings"]["grad.enabled"], recompute["settings"]["grad.enabled"]) == ("on", "on")
 
 
 def test_the_outcome_is_judged_as_a_trial_s_is(probing: Probing) -> None:

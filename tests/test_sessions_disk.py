@@ -35,7 +35,9 @@ def check_whole(project: Project) -> None:
 def test_no_room_for_a_record(project: Project) -> None:
     with small_disk(project.reports):
         (project.reports / "logs").mkdir()
-        filler = fill(project.reports, leave=4096)  # for the log of uv alone: each file takes a page
+        filler = fill(
+            project.reports, leave=8192
+        )  # for the index's list and the log of uv alone: each file takes a page
         done = nox(project, "-s", "matrix")
         check_sentence(done, "The disk is full: ", " was not written; free some space and run it again.")
         assert "trying" in done.stdout

@@ -159,7 +159,7 @@ def test_faulty_case_files_are_error_cells_and_the_rest_runs(finished: Project) 
     done = nox(finished, "-s", "matrix")
     assert done.returncode == 1, done.stdout + done.stderr
     details = {
-        "syntax_error::*": "syntax_error.py is not valid Python in line 8: ",
+        "syntax_error::*": "syntax_error.py, line 8 is not valid Python: ",
         "no_cases::*": "no_cases.py defines no case; a case is a function whose name starts with case_.",
         "duplicates::same": "duplicates.py defines case_same more than once; rename all but one.",
         "import_fails::never_runs": "no_such_module",

@@ -93,16 +93,15 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path) -> Started:
 
 
 def _keep(pipe: int, log: Path) -> None:
-    """Write to ``log`` what comes out of ``pipe``, up to a limit; read and forget the rest, or the probe would stand still."""
-    with open(pipe, "rb", buffering=0) as output, log.open("ab") as file:
-        room = LOG_BYTES - file.tell()
-        while chunk := output.read(CHUNK):
-            if 0 < room <= len(chunk):
-                chunk = chunk[:room] + b"\n... what follows is not kept\n"
-            if room > 0:
-                file.write(chunk)
-                file.flush()
-                room -= len(chunk)
+    """Write to ``log`` what comes out of ``pipe``, up to a limit, and forget the rest: an unread pipe would stop the probe."""
+    with open(pipe, "rb", buffering=0) as output:  # noqa: PTH123 - it is a descriptor
+        with contextlib.suppress(OSError), log.open("ab", buffering=0) as file:  # a full disk may cost us the log alone
+            while (room := LOG_BYTES - file.tell()) > 0 and (chunk := output.read(CHUNK)):
+                file.write(chunk[:room])
+                if len(chunk) > room:
+                    file.write(b"\n... what follows is not kept\n")
+        while output.read(CHUNK):
+            pass
 
 
 def run_probe(

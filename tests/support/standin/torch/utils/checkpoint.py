@@ -54,7 +54,8 @@ def _checkpoint(
     behaviour = _behaviour.of_checkpoint(function)
     importlib.import_module("torch._dynamo")  # lazily, as in torch: the process is another one afterwards
     forward_context, recompute_context = context_fn()
-    with forward_context, no_grad(), recording() as made:
+    without_grad = no_grad() if use_reentrant else contextlib.nullcontext()
+    with forward_context, without_grad, recording() as made:
         result = (CheckpointFunction.forward if use_reentrant else _call)(function, args, kwargs)
     saved = [_metadata(tensor) for tensor in made]
 
