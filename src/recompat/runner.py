@@ -94,7 +94,7 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path) -> Started:
 
 def _keep(pipe: int, log: Path) -> None:
     """Write to ``log`` what comes out of ``pipe``, up to a limit, and forget the rest: an unread pipe would stop the probe."""
-    with open(pipe, "rb", buffering=0) as output:  # noqa: PTH123 - it is a descriptor
+    with open(pipe, "rb", buffering=0) as output:
         with contextlib.suppress(OSError), log.open("ab", buffering=0) as file:  # a full disk may cost us the log alone
             while (room := LOG_BYTES - file.tell()) > 0 and (chunk := output.read(CHUNK)):
                 file.write(chunk[:room])
