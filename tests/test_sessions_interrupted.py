@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,22 @@ from support.sessions import GREEN, NOTICE, leftovers, processes, said, stopped_
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Iterator
 
     from support.project import Project
 
 LAST = "torch-9.1.0-py3-none-any.whl"
 PARALLEL = pytest.mark.parametrize("jobs", [(), ("-j", "2")], ids=["one", "two"])
 SIGNALS = pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs_on(project: Project) -> Iterator[None]:
+    """A test that fails may leave what it was to show the end of."""
+    yield
+    for pid in processes(project):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def stop(process: subprocess.Popen[str], by: signal.Signals) -> None:
@@ -36,7 +48,7 @@ def installing(project: Project) -> bool:
 
 def sleeping(project: Project, at_least: int) -> bool:
     """Whether so many trials of ``hangs`` run: their probes say so on the command line, and each has forked a child."""
-    return sum("hangs.py::sleeps" in command for command in processes(project)) >= at_least
+    return sum("hangs.py::sleeps" in command for command in processes(project).values()) >= at_least
 
 
 def check_stopped(project: Project, process: subprocess.Popen[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from support.project import add_case, nox
-from support.sessions import GREEN, on_terminal
+from support.sessions import on_terminal
 
 if TYPE_CHECKING:
     from support.project import Project
@@ -23,11 +23,11 @@ STEPS = (
 
 def test_colours_and_a_living_line_on_a_terminal(project: Project) -> None:
     add_case(project.cases, "differs")
-    code, output = on_terminal(project, "-s", "matrix")
+    code, output = on_terminal(project, "-s", "matrix", "--", "--torch", "9.1.0")
     assert code == 1
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
     for step in STEPS:
-        assert f"torch 9.0.0  {step}" in plain, step
+        assert f"torch 9.1.0  {step.replace('9.0.0', '9.1.0')}" in plain, step
     assert re.search(r"replay [123] of 3, \d+ trials? done", plain)  # it lives: a pipe never shows that
     assert re.search(r"\d:\d\d:\d\d", plain)  # and says how long it takes
     assert f"{ESCAPE}[?25l" in output  # no cursor beside it
@@ -36,7 +36,7 @@ def test_colours_and_a_living_line_on_a_terminal(project: Project) -> None:
     assert "33mCheckpointError" in output
     assert re.search(r"1;[0-9]+mDIFFERS", output)
     line = next(line for line in plain.splitlines() if line.startswith("regresses  "))
-    assert line.split() == ["regresses", "pass", "CheckpointError"]
+    assert line.split() == ["regresses", "CheckpointError"]
 
 
 def test_no_colour_on_request(finished: Project) -> None:
@@ -62,9 +62,8 @@ def test_plain_lines_in_a_pipe(project: Project) -> None:
 
 
 def test_quiet(project: Project) -> None:
-    done = nox(project, "-s", "matrix", "--", "-q")
+    done = nox(project, "-s", "matrix", "--", "-q", "--torch", "9.0.0")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert project.cells() == GREEN
     assert "torch 9.0.0  " not in done.stdout
     assert done.stdout.startswith("case  ")
     quiet = nox(project, "-s", "matrix", "--", "-q", "--torch", "9.7.0")

@@ -88,7 +88,7 @@ def test_every_trouble_has_its_reason_and_hurts_no_other(project: Project) -> No
         assert set(trials(project, release)) == {"passes::square", "regresses::regresses"}
     assert "28 of 32 cells have no result; the other 4 as expected." in done.stdout
     assert leftovers(project) == []
-    assert processes(project) == []
+    assert processes(project) == {}
 
 
 def test_what_is_mended_is_run_and_what_stands_is_not(project: Project) -> None:
@@ -96,10 +96,6 @@ def test_what_is_mended_is_run_and_what_stands_is_not(project: Project) -> None:
     half = nox(project, "-s", "matrix")
     assert half.returncode == 6
     before = record_of(project, "9.0.0")
-    again = nox(project, "-s", "matrix")
-    assert again.returncode == 6
-    assert "probe(torch='9.1.0')" in again.stderr
-
     project.index.faults.clear()
     done = nox(project, "-s", "matrix")
     assert done.returncode == 0, done.stdout + done.stderr

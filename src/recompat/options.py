@@ -114,4 +114,4 @@ _EPILOG = """examples:
   nox -s "probe(torch='2.11.0')"                 one release, without the report
 
 exit status: 0 all as expected, 1 unexpected outcomes, 2 interrupted, 3 internal error, 4 bad options or files,
-5 nothing selected, 6 incomplete. (With nox -j, nox itself ends with 1 for all of them but 0.)"""
+5 nothing selected, 6 incomplete; with nox -j too."""

@@ -76,15 +76,15 @@ def leftovers(project: Project) -> list[str]:
     return sorted((*environments(project), *(path.name for path in others)))
 
 
-def processes(project: Project) -> list[str]:
+def processes(project: Project) -> dict[int, str]:
     """The command lines of all processes that have to do with ``project``, told by their own and by their HOME."""
     marks = str(project.root).encode(), project.env["HOME"].encode()
-    found = []
+    found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
             command = (folder / "cmdline").read_bytes()
             if command and any(mark in command + (folder / "environ").read_bytes() for mark in marks):
-                found.append(command.replace(b"\0", b" ").decode("utf-8", "replace"))
+                found[int(folder.name)] = command.replace(b"\0", b" ").decode("utf-8", "replace")
     return found
 
 
