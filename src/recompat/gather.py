@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 from recompat.console import wants_colour, width
 from recompat.interpreters import platform_id, running
 from recompat.judging import claims, judged, releases_of
@@ -12,12 +14,10 @@ from recompat.record import load_records, write_atomically
 from recompat.report.json import render_json
 from recompat.report.markdown import render_markdown
 from recompat.report.terminal import render_terminal
-from recompat.standing import record_of
+from recompat.standing import most_telling, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from packaging.version import Version
 
     from recompat.expectations import Expectations
     from recompat.project import Setup
@@ -26,14 +26,19 @@ if TYPE_CHECKING:
 __all__ = ["gather", "publish", "read_claims"]
 
 
-def gather(setup: Setup, releases: Sequence[Version]) -> Summary:
+def gather(setup: Setup, releases: Sequence[Version], *, anywhere: bool = False) -> Summary:
     """Judge the records of ``releases`` against the expectations.
+
+    Args:
+        setup: what was asked for.
+        releases: the columns.
+        anywhere: where nothing was recorded here, take what was by another interpreter or on another platform.
 
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
     records, _ = load_records(setup.project.records)
-    chosen = [_record(setup, records, release) for release in releases]
+    chosen = [_record(setup, records, release, anywhere=anywhere) for release in releases]
     return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
 
 
@@ -54,8 +59,10 @@ def publish(setup: Setup, summary: Summary) -> str:
     return render_terminal(summary, width=width(), colour=wants_colour())
 
 
-def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:
+def _record(setup: Setup, records: Sequence[Record], release: Version, *, anywhere: bool) -> Record:
     found = record_of(records, release, running(), platform_id())
+    if found is None and anywhere:
+        found = most_telling(record for record in records if Version(record.environment.torch) == release)
     if found is not None:
         return found
     reason = f"torch {release} has not been run yet; nox -s matrix -- --torch {release} runs it."

@@ -101,7 +101,7 @@ class Plan:
             recorded: without ``--torch``, report every recorded release instead of the default ones.
         """
         releases = self._of_records() if recorded else self._selected
-        summary = gather(self._setup, releases)
+        summary = gather(self._setup, releases, anywhere=recorded)
         print(publish(self._setup, summary))  # noqa: T201
         for sentence in self._run.told:
             _tell(sentence)

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from recompat.model import CaseResult, Record
     from recompat.trials import CaseAddress
 
-__all__ = ["merge_results", "pending_cases", "record_of", "superseded"]
+__all__ = ["merge_results", "most_telling", "pending_cases", "record_of", "superseded"]
 
 
 def record_of(records: Iterable[Record], release: Version, python: str, platform: str) -> Record | None:
     """The record that speaks for ``release`` where ``python`` asks: its own, or of the interpreter chosen in its place."""
-    found = [record for record in records if _speaks_for(record, release, python, platform)]
-    return max(found, key=lambda record: (bool(record.results), record.run.finished), default=None)
+    return most_telling(record for record in records if _speaks_for(record, release, python, platform))
+
+
+def most_telling(records: Iterable[Record]) -> Record | None:
+    """The newest record with results, or else the newest."""
+    return max(records, key=lambda record: (bool(record.results), record.run.finished), default=None)
 
 
 def superseded(records: Iterable[Record], by: Record) -> list[Record]:
