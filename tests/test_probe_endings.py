@@ -174,13 +174,10 @@ def test_a_probe_that_is_stopped_takes_its_trials_along(probing: Probing, number
     until(lambda: gone(int(told.read_text())))
 
 
-def test_nothing_is_left_in_the_temporary_folder(probing: Probing, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = probing.folder / "tmp"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
+def test_only_the_events_are_left(probing: Probing) -> None:
     path = probing.write(DYING)
     probing.trials(f"{path}::aborts", f"{path}::passes")
-    assert list(folder.iterdir()) == []
+    assert sorted(path.name for path in probing.folder.iterdir()) == ["events.jsonl", "file.py"]
 
 
 def test_without_isolation_a_trial_runs_in_the_probe(probing: Probing) -> None:

@@ -14,7 +14,8 @@ Started by path, so that nothing is installed beside torch and no path is added:
 
 A case is named by the path of its file and its name: ``/some/where/sdpa_policy.py::default_policy``.
 
-FILE gets JSON Lines, each appended with one ``write`` and in order; stdout and stderr are a log and are never parsed.
+FILE gets JSON Lines, each appended with one ``write`` and in order; stdout and stderr are a log and are never parsed. While
+trials run there is a folder ``trials-*`` beside FILE; a probe that is killed by SIGKILL leaves it there.
 
 ``{"event": "header", "wire": 1, "python": "3.11.7", "tag": "cp311", "implementation": "cpython", "platform":
 "linux_x86_64", "libc": "glibc 2.36"}``

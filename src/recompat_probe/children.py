@@ -59,7 +59,7 @@ class Children:
 
     @contextlib.contextmanager
     def _prepared(self) -> Iterator[None]:
-        self._folder = tempfile.mkdtemp(prefix="recompat-")
+        self._folder = tempfile.mkdtemp(prefix="trials-", dir=self._wire.folder)
         before = {number: signal.signal(number, self._stop) for number in STOPPING}
         try:
             yield

@@ -19,6 +19,11 @@ class Wire:
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(path)
 
+    @property
+    def folder(self) -> str:
+        """Where the file stands: a place that whoever reads it clears."""
+        return os.path.dirname(self._path)
+
     def send(self, event: str, **content: Any) -> None:
         """Append one event; OSError if it cannot be written whole."""
         message: dict[str, Any] = {"event": event, **content}
