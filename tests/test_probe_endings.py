@@ -141,6 +141,16 @@ def test_two_jobs_run_two_trials_at_once(probing: Probing) -> None:
     assert [trial["outcome"] for trial in trials.values()] == ["pass", "pass"]
 
 
+def test_a_trial_that_takes_the_exit_away_ends_nobody_else(probing: Probing) -> None:
+    path = probing.write(
+        "import os, time\n"
+        "def case_slow():\n    time.sleep(1)\n    return {}\n"
+        "def case_stays():\n    os._exit = lambda status=0: None\n    return {}\n"
+    )
+    trials = probing.trials("--jobs", "2", f"{path}::slow", f"{path}::stays")
+    assert [trial["outcome"] for trial in trials.values()] == ["pass", "pass"]
+
+
 # How a probe ends.
 
 

@@ -183,6 +183,22 @@ def test_facts() -> None:
     assert (facts.imported, facts.python_version, facts.source) == ("9.0.0", "3.11.7", "wheel folder")
 
 
+def test_facts_that_cannot_be_read_are_trouble() -> None:
+    with pytest.raises(EnvironmentTrouble, match="torch says of itself what cannot be read"):
+        read_facts(job(FakeSpawn(lambda _: [HEADER, {**TORCH, "threads": None}, END])), "wheel folder")
+
+
+def test_a_file_that_is_gone_is_trouble(cases: list[CaseAddress]) -> None:
+    cases[0].path.unlink()
+    with pytest.raises(EnvironmentTrouble, match=r"file\.py was removed"):
+        run_trials(job(FakeSpawn(everything_passes)), cases, lambda _: None)
+
+
+def test_alone_in_its_process_a_case_may_exit_as_a_failed_probe_does(cases: list[CaseAddress]) -> None:
+    results = run_trials(job(FakeSpawn(dies_at_two, status=70), "process"), cases, lambda _: None)
+    assert outcomes(results) == [Outcome.PASS, Outcome.CRASH, Outcome.PASS]
+
+
 FAILED: dict[str, object] = {
     "event": "import-failed",
     "type": "builtins.ImportError",
@@ -197,6 +213,7 @@ FAILED: dict[str, object] = {
         ([HEADER], -6, "import torch ended by SIGABRT. "),
         ([HEADER], None, "import torch did not end within 0.5 s. "),
         ([HEADER, TORCH], -11, "import torch ended by SIGSEGV. "),
+        ([HEADER], -40, "import torch ended by signal 40. "),
     ],
 )
 def test_an_import_that_fails_is_trouble(events: list[dict[str, object]], status: int | None, reason: str) -> None:
