@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,6 +68,13 @@ def test_a_fault_of_ours_keeps_its_traceback(capsys: pytest.CaptureFixture[str])
         _ = 1 / 0
     assert ending.value.code == 3
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_what_the_encoding_lacks_is_escaped() -> None:
+    code = "from recompat.ending import ends_well\nwith ends_well():\n    print('\u2020 caf\xe9')"
+    environ = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == "\\u2020 caf\\xe9\n"
 
 
 def test_leaving_when_all_is_well_is_no_exit() -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
 
-__all__ = ["wants_colour", "width"]
+__all__ = ["accept_all_text", "wants_colour", "width"]
 
 WITHOUT_TERMINAL = 160
+
+
+def accept_all_text() -> None:
+    """Have characters that the output's encoding lacks written as escapes: a mark in a table is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def wants_colour() -> bool:

@@ -9,6 +9,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
+from recompat.console import accept_all_text
 from recompat.errors import ExitCode, RecompatError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
 def ends_well(note: Callable[[ExitCode], None] = lambda _: None) -> Iterator[None]:
     """Turn faults and interrupts into a sentence on stderr and ``SystemExit``. ``note`` is told the code."""
     heed_sigterm()
+    accept_all_text()
     try:
         yield
     except RecompatError as error:
