@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from recompat import __version__
+from recompat.console import tell
 from recompat.ending import ends_well, leave
 from recompat.errors import ConfigurationError, ExitCode
 
@@ -32,7 +33,6 @@ def run(arguments: Sequence[str]) -> None:
         SystemExit: with the exit code, unless that is 0.
     """
     with ends_well():
-        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # what a terminal cannot show
         given = parser().parse_args(arguments)
         try:
             code = given.command(given)
@@ -102,7 +102,7 @@ def _show(given: argparse.Namespace) -> ExitCode:
     from recompat.show import read_known, show
 
     known = read_known(_project(given))
-    _tell(*known.set_aside)
+    tell(*known.set_aside)
     paper = Paper(width(100), wants_colour(), given.verbose - given.quiet)
     print(show(known, given.target, given.torch, paper), end="")  # noqa: T201
     return ExitCode.OK
@@ -115,18 +115,18 @@ def _reproduce(given: argparse.Namespace) -> ExitCode:
     from recompat.show import read_known
 
     known = read_known(_project(given))
-    _tell(*known.set_aside)
+    tell(*known.set_aside)
     found = find_reproduction(known, given.case, given.torch, given.out)
     found.write()
     print(found.commands if given.quiet else found.text)  # noqa: T201
     if shutil.which("uv") is None:
-        _tell("uv is not on PATH; python -m pip install uv brings it.")
+        tell("uv is not on PATH; python -m pip install uv brings it.")
     if not given.run:
         return ExitCode.OK
     from recompat.again import run_again
 
     sys.stdout.flush()
-    comparison = run_again(found, _tell, quiet=given.quiet)
+    comparison = run_again(found, tell, quiet=given.quiet)
     print(comparison.text)  # noqa: T201
     return ExitCode.OK if comparison.same else ExitCode.UNEXPECTED
 
@@ -187,11 +187,6 @@ def _common() -> _Parser:
     made.add_argument("-q", "--quiet", action="store_true", help="the essence alone")
     made.add_argument("-v", "--verbose", action="store_true", help="everything, uncut")
     return made
-
-
-def _tell(*sentences: str) -> None:
-    for sentence in sentences:
-        print(f"recompat: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 _EPILOG = """examples:

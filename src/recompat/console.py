@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 
-__all__ = ["accept_all_text", "wants_colour", "width"]
+__all__ = ["accept_all_text", "tell", "wants_colour", "width"]
 
 WITHOUT_TERMINAL = 160
 
@@ -17,6 +17,12 @@ def accept_all_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def tell(*sentences: str) -> None:
+    """Print sentences to a person, beside the output proper."""
+    for sentence in sentences:
+        print(f"recompat: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def wants_colour() -> bool:

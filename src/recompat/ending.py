@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import signal
-import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
-from recompat.console import accept_all_text
+from recompat.console import accept_all_text, tell
 from recompat.errors import ExitCode, RecompatError
 
 if TYPE_CHECKING:
@@ -59,13 +58,13 @@ def leave(code: ExitCode, note: Callable[[ExitCode], None]) -> None:
 
 
 def _end(sentence: str, code: ExitCode, note: Callable[[ExitCode], None]) -> None:
-    print(f"recompat: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
+    tell(sentence)
     leave(code, note)
 
 
 def _fail(error: Exception, note: Callable[[ExitCode], None]) -> None:
     traceback.print_exception(error)
-    _end("This is a fault of recompat's own; please report it with the lines above.", ExitCode.INTERNAL, note)
+    _end("this is a fault in recompat itself; please report it with what stands above.", ExitCode.INTERNAL, note)
 
 
 def _storage(error: OSError) -> str | None:

@@ -8,9 +8,9 @@ from packaging.version import Version
 
 from recompat.console import wants_colour, width
 from recompat.interpreters import platform_id, running
-from recompat.judging import claims, judged, releases_of
+from recompat.judging import claims, judged
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
-from recompat.record import load_records, write_atomically
+from recompat.record import releases_of, write_atomically
 from recompat.report.json import render_json
 from recompat.report.markdown import render_markdown
 from recompat.report.terminal import render_terminal
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["gather", "publish", "read_claims"]
 
 
-def gather(setup: Setup, releases: Sequence[Version], *, anywhere: bool = False) -> Summary:
+def gather(setup: Setup, records: Sequence[Record], releases: Sequence[Version], *, anywhere: bool = False) -> Summary:
     """Judge the records of ``releases`` against the expectations.
 
     Args:
         setup: what was asked for.
+        records: all there are.
         releases: the columns.
         anywhere: where nothing was recorded here, take what was by another interpreter or on another platform.
 
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
-    records, _ = load_records(setup.project.records)
     chosen = [_record(setup, records, release, anywhere=anywhere) for release in releases]
     return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
 from recompat.expectations import load_expectations
 from recompat.listing import load_listing
-from recompat.record import now
+from recompat.record import now, releases_of
 from recompat.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from packaging.version import Version
 
     from recompat.cases import Case, CaseFile
     from recompat.expectations import Expectations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recompat.model import Record
     from recompat.project import Project
 
-__all__ = ["claims", "judged", "releases_of"]
+__all__ = ["claims", "judged"]
 
 
 def judged(
@@ -47,8 +47,3 @@ def claims(project: Project, matrix: Matrix, files: Sequence[CaseFile], releases
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
     return load_expectations(project.expectations, files, {*matrix.releases, *releases})
-
-
-def releases_of(records: Sequence[Record]) -> set[Version]:
-    """The releases of torch that are recorded."""
-    return {Version(record.environment.torch) for record in records}

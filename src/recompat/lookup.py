@@ -6,9 +6,8 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
 from recompat.errors import ConfigurationError, NothingSelected
+from recompat.record import releases_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +75,7 @@ def records_of(records: Sequence[Record], torch: str) -> list[Record]:
     found = [record for record in records if record.environment.torch == torch]
     if found:
         return found
-    there = [str(release) for release in sorted({Version(record.environment.torch) for record in records})]
+    there = [str(release) for release in sorted(releases_of(records))]
     mend = f"nox -s matrix -- --torch {torch} runs it."
     if not there:
         raise NothingSelected(f"Nothing is recorded yet; {mend}")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import nox
 from packaging.version import Version
 
+from recompat.console import tell
 from recompat.ending import ends_well, heed_sigterm, leave
 from recompat.errors import ExitCode, RecompatError
 from recompat.options import parse_options
@@ -135,7 +136,7 @@ def _end_with_parent() -> None:
 
 
 def _say_waiting() -> None:
-    print("recompat: another run is at work in this checkout; waiting for its end.", file=sys.stderr, flush=True)  # noqa: T201
+    tell("another run is at work in this checkout; waiting for its end.")
 
 
 def _interrupted(run: RunFolder, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import shutil
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
+from recompat.console import tell
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
 from recompat.index import releases
@@ -19,7 +17,7 @@ from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
 from recompat.project import load_setup
-from recompat.record import load_records, now
+from recompat.record import load_records, now, releases_of
 from recompat.replays import label
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import record_of
@@ -30,6 +28,8 @@ from recompat.work import Work, pending_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from packaging.version import Version
 
     from recompat.model import Record
     from recompat.options import Options
@@ -55,8 +55,7 @@ class Plan:
         self._run = run
         self._setup = load_setup(project, options)
         self._records, set_aside = load_records(project.records)
-        for sentence in set_aside:
-            _tell(sentence)
+        tell(*set_aside)
 
     @property
     def known(self) -> Sequence[Version]:
@@ -101,10 +100,9 @@ class Plan:
             recorded: without ``--torch``, report every recorded release instead of the default ones.
         """
         releases = self._of_records() if recorded else self._selected
-        summary = gather(self._setup, releases, anywhere=recorded)
+        summary = gather(self._setup, self._records, releases, anywhere=recorded)
         print(publish(self._setup, summary))  # noqa: T201
-        for sentence in self._run.told:
-            _tell(sentence)
+        tell(*self._run.told)
         return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 
     @functools.cached_property
@@ -125,7 +123,7 @@ class Plan:
         return recorded
 
     def _recorded(self) -> Sequence[Version]:
-        return sorted({Version(record.environment.torch) for record in self._records})
+        return sorted(releases_of(self._records))
 
     def _listing(self) -> Sequence[Version]:
         """The releases on the index; where no index answers, those that are known here."""
@@ -157,13 +155,9 @@ class Plan:
         notice = self._sources().notice
         free = shutil.disk_usage(self._setup.project.root).free / GIB
         if notice:
-            _tell(f"NOTE: {notice}")
+            tell(f"NOTE: {notice}")
         if free < NEEDED_GIB:
-            _tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {NEEDED_GIB} GiB at its peak.")
-
-
-def _tell(sentence: str) -> None:
-    print(f"recompat: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
+            tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {NEEDED_GIB} GiB at its peak.")
 
 
 def _ending(record: Record) -> str:

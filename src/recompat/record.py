@@ -15,10 +15,10 @@ from packaging.version import Version
 from recompat.model import RECORD_SCHEMA, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["BadRecord", "load_record", "load_records", "now", "save_record", "write_atomically"]
+__all__ = ["BadRecord", "load_record", "load_records", "now", "releases_of", "save_record", "write_atomically"]
 
 
 class BadRecord(Exception):
@@ -105,6 +105,11 @@ def _replace(path: Path, content: bytes) -> None:
 def now() -> str:
     """The time as records write it: UTC, ISO 8601, to the second."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
+def releases_of(records: Iterable[Record]) -> set[Version]:
+    """The releases of torch that are recorded."""
+    return {Version(record.environment.torch) for record in records}
 
 
 class _Header(msgspec.Struct):

@@ -19,7 +19,7 @@ from recompat.runner import Spawn, run_probe
 from recompat.wheels import EnvironmentTrouble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["CaseAddress", "Isolation", "Job", "default_isolation", "read_facts", "run_trials"]
 
@@ -124,14 +124,10 @@ def _copies(cases: Sequence[CaseAddress], replay: Replay, root: Path) -> Sequenc
         return cases
     folder = root / "copies"
     folder.mkdir()
-    for path in _distinct(case.path for case in cases):
+    for path in dict.fromkeys(case.path for case in cases):
         try:
             shutil.copyfile(path, folder / path.name)
         except FileNotFoundError:
             reason = f"{path.name} was removed while it was to be run; put it back, or run it again without."
             raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason) from None
     return [msgspec.structs.replace(case, path=folder / case.path.name) for case in cases]
-
-
-def _distinct(paths: Iterable[Path]) -> list[Path]:
-    return list(dict.fromkeys(paths))

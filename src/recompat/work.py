@@ -106,7 +106,6 @@ class Work:
         self, earlier: Record | None, pending: Sequence[CaseAddress], sources: Callable[[], Sources]
     ) -> Record:
         environment = self._environment(running())
-        record: Record | None = None
         try:
             with self._progress.step("resolving"):
                 wheel = choose_wheel(self._release, sources())
