@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recompat.cases import Case, read_case_file, read_case_files
+from recompat.cases import read_case_file, read_case_files
 from recompat.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def test_cases_are_read_and_never_run(tmp_path: Path) -> None:
         tmp_path, 'raise SystemExit\ndef case_one(): "A title.\\n\\nMore."\ndef case_two(): ...\ndef other(): ...\n'
     )
     file = read_case_file(path)
-    assert file.cases == (Case("pattern::one", "A title."), Case("pattern::two", "two"))
+    assert [(case.id, case.title) for case in file.cases] == [("pattern::one", "A title."), ("pattern::two", "two")]
+    assert [(case.family, case.about.text) for case in file.cases] == [("pattern", "More."), ("pattern", "")]
     assert file.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert file.fault is None
 

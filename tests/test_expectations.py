@@ -3,11 +3,13 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import msgspec
 import pytest
 from packaging.version import Version
 
 from builders import CHECKPOINT_ERROR, case_file
-from recompat.cases import read_case_files
+from recompat.casedoc import About
+from recompat.cases import Case, CaseFile, read_case_files
 from recompat.errors import ConfigurationError
 from recompat.expectations import Expectations, load_expectations
 from recompat.matrix import load_matrix
@@ -149,3 +151,25 @@ def test_this_projects_own_claims_cover_every_case_and_default_release_once() ->
         claim = expectations.for_(case.id, version)
         assert claim is not None, (case.id, version)
         assert claim.link is not None, (case.id, version)
+
+
+def observing() -> tuple[CaseFile, ...]:
+    case = Case("patterns::raises", "Warns.", "patterns", About(observes_warnings=True))
+    return (msgspec.structs.replace(FILES[0], cases=(case,)),)
+
+
+def test_a_case_that_observes_warnings_needs_to_be_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "expectations.toml"
+    path.write_text(row())
+    with pytest.raises(ConfigurationError, match=r"\[\[patterns.raises\]\] #1 warns is missing, and the case observes"):
+        load_expectations(path, observing(), RELEASES)
+    for warns in ("[]", '["builtins.UserWarning"]'):
+        path.write_text(row() + f"warns = {warns}\n")
+        assert load_expectations(path, observing(), RELEASES).by_case["patterns::raises"][0].warns is not None
+    path.write_text(row(outcome="unsupported"))
+    load_expectations(path, observing(), RELEASES)
+
+
+def test_a_warning_is_named_by_its_qualified_type(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"#1 warns names 'UserWarning'; write the qualified type"):
+        load(tmp_path, row() + 'warns = ["UserWarning"]\n')

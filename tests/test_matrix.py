@@ -27,6 +27,12 @@ reason = "It imports pkg_resources."
 torch = ">=2.1"
 packages = ["numpy<2"]
 reason = "It warns without."
+[[default]]
+cases = ["patterns::one", "others::*"]
+reason = "Most people meet them."
+[[default]]
+cases = ["patterns::one", "patterns::two"]
+reason = "The rest."
 """
 
 
@@ -172,3 +178,14 @@ def test_this_projects_own_file() -> None:
     assert matrix.packages_for(Version("2.0.1")) == ("numpy<2",)
     assert matrix.packages_for(Version("2.1.2")) == ("setuptools<81", "numpy<2")
     assert matrix.packages_for(Version("2.15.0")) == ("numpy",)
+
+
+def test_the_default_cases_are_named_once(tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    assert load(tmp_path, SOUND).default_cases == ("patterns::one", "others::*", "patterns::two")
+
+
+def test_a_default_needs_cases_and_a_reason(tmp_path: Path) -> None:
+    text = faults(tmp_path, '[torch]\ndefault = ["2.11.0"]\n[[default]]\ncases = []\nreason = " "\n')
+    assert "[[default]] #1 cases is empty" in text
+    assert "[[default]] #1 reason is empty" in text

@@ -100,7 +100,7 @@ OUTCOMES = {
     "syntax_error::unfinished": "error",
 }
 DYING = {"aborts::aborts", "exits::os_exit", "exits::os_exit_zero"}
-KEYS = {"event", "case", "sha256", "outcome", "seconds", "raised", "differences", "warnings", "detail"}
+KEYS = {"event", "case", "sha256", "outcome", "seconds", "raised", "differences", "warnings", "detail", "varies"}
 
 
 def addresses(folder: Path, cases: Sequence[str]) -> list[str]:

@@ -10,6 +10,8 @@ import pytest
 from support import probing as fixtures
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.probing import Probing
 
 CHECKPOINTED = """
@@ -138,6 +140,36 @@ def test_unsupported_names_what_is_absent(probing: Probing, head: str, fields: s
     source = f'{head}\ndef case_it():\n    """A title.\n\n    {fields}\n    """\n    raise RuntimeError'
     trial = probing.trial(source)
     assert (trial["outcome"], trial["detail"]) == ("unsupported", detail)
+
+
+def test_a_case_that_needs_a_compiler_is_unsupported_without_one(
+    probing: Probing, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = 'def case_it():\n    """A title.\n\n    :needs: compiler\n    """\n    return 1.0'
+    assert probing.trial(source)["outcome"] == "differs"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    trial = probing.trial(source)
+    assert trial["outcome"] == "unsupported"
+    assert trial["detail"] == "There is no C++ compiler on PATH (c++, g++, clang++, cl)."
+
+
+@pytest.mark.parametrize(
+    ("field", "fault"),
+    [
+        (":needs: fortran", ":needs: knows compiler, not 'fortran'"),
+        (":numbers: differ", ":numbers: says vary, or nothing, not 'differ'"),
+    ],
+)
+def test_a_value_that_a_field_does_not_take(probing: Probing, field: str, fault: str) -> None:
+    trial = probing.trial(f'def case_it():\n    """A title.\n\n    {field}\n    """')
+    assert trial["outcome"] == "error"
+    assert fault in trial["detail"]
+
+
+def test_a_case_says_that_its_numbers_never_repeat(probing: Probing) -> None:
+    trial = probing.trial('def case_it():\n    """A title.\n\n    :numbers: vary\n    """\n    return 1.0')
+    assert (trial["outcome"], trial["varies"]) == ("differs", True)
+    assert probing.trial("def case_it(): return 1.0")["varies"] is False
 
 
 # How it is run.

@@ -11,7 +11,7 @@ import pytest
 
 from recompat_probe.facts import cpu_capability, flavour, packages
 from recompat_probe.places import Places
-from recompat_probe.requires import absent
+from recompat_probe.requires import absent, absent_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +67,21 @@ def test_of_two_packages_with_one_name_the_one_that_would_be_imported_counts(
 )
 def test_requirements_are_probed_by_name(requirement: str, sentences: list[str]) -> None:
     assert absent([requirement, requirement]) == sentences
+
+
+def test_a_compiler_is_looked_for_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    sentences = ["There is no C++ compiler on PATH (c++, g++, clang++, cl)."]
+    assert absent_tools(["compiler", "compiler"]) == sentences
+    assert absent_tools([]) == []
+    for name in ("g++", "my-c++"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+        monkeypatch.setenv("CXX", name)
+        assert absent_tools(["compiler"]) == []
+        (tmp_path / name).unlink()
+    assert absent_tools(["compiler"]) == sentences
 
 
 def test_a_module_that_is_there_and_breaks_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,12 @@ def test_warm_replays_that_differ_are_flaky(one: Trial, other: Trial, parts: tup
     assert unsteady(replayed) == parts
 
 
+def test_numbers_that_never_repeat_are_no_sign_of_flakiness_and_the_outcome_is() -> None:
+    one, other, sound = (msgspec.structs.replace(trial, varies=True) for trial in (differs(0.1), differs(0.7), PASSES))
+    assert not flaky(result("a::b", warm=one, copied=other))
+    assert unsteady(result("a::b", warm=one, copied=sound)) == ("outcome",)
+
+
 def test_a_number_that_is_nan_twice_repeats() -> None:
     trial = Trial(Outcome.DIFFERS, 0.0, differences=(Difference("output", equal=False, note="NaN at 0"),))
     assert not flaky(result("a::b", trial))

@@ -8,7 +8,8 @@ from builders import NOW, PASSES, case_file, claim, claims, ends, passes, raises
 from evidence_builders import call, recompute, watched
 from recompat.listing import Listing
 from recompat.model import Outcome
-from recompat.report.findings import Place, Section, sections
+from recompat.report.entries import Place, Section
+from recompat.report.findings import sections
 from recompat.report.markdown import render_markdown
 from recompat.report.notes import conclusion, totals
 from recompat.report.style import cell_text, legend

@@ -82,7 +82,7 @@ def _check_the_first_run(project: Project, done: subprocess.CompletedProcess[str
     page = (project.reports / "matrix.md").read_text()
     assert page.startswith("# Compatibility matrix")
     assert "As expected: all 4 cells." in page
-    assert "outcomes  pass 3, raises 1 (of 4)" in done.stdout
+    assert "outcomes   pass 3, raises 1 (of 4)" in done.stdout
     facts = record_of(project, "9.1.0")["facts"]
     assert (facts["imported"], facts["flavour"], facts["source"]) == ("9.1.0", "cpu", "default index")
     assert facts["python_version"] == platform.python_version()

@@ -124,7 +124,7 @@ def _check_details(project: Project) -> None:
 def _check_the_table(output: str) -> None:
     rows = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in output.splitlines()}
     assert rows["recomputes_flat"] == "CheckpointError"
-    assert rows["regresses"] == "AttributeError †"
+    assert rows["regresses"] == "AttributeError° †"
     assert rows["looks_at_its_folder"] == "pass flaky!"
     assert rows["counts_calls"] == "DIFFERS"
     assert rows["never_runs"] == "n/a"

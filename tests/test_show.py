@@ -198,5 +198,5 @@ def test_operators_that_changed(project: Project) -> None:
 def test_a_result_is_taken_whole(tmp_path: Path) -> None:
     depends = result("patterns::plain", raises("builtins.RuntimeError", "no"), PASSES)
     text = shown(make_project(tmp_path, recorded("2.11.0", {"plain": depends})), "plain", "2.11.0")
-    assert "outcome   RuntimeError in backward new! †" in text
+    assert "outcome   RuntimeError° in backward new! †" in text
     assert "replays   cold RuntimeError, warm pass, warm-copied pass" in text

@@ -3,9 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from fake_probe import END, FakeSpawn, finished, started
+from fake_probe import END, FakeSpawn, case_id, finished, started
 from recompat.model import Outcome, Replay, TroubleKind
 from recompat.trials import CaseAddress, Isolation, Job, read_facts, run_trials
 from recompat.wheels import EnvironmentTrouble
@@ -221,3 +222,27 @@ def test_an_import_that_fails_is_trouble(events: list[dict[str, object]], status
         read_facts(job(FakeSpawn(lambda _: events, status), timeout=0.1), "wheel folder")
     assert caught.value.trouble.kind is TroubleKind.IMPORT_FAILED
     assert caught.value.trouble.reason == reason + "The log is logs/probe.log."
+
+
+def test_a_case_with_a_process_of_its_own_comes_after_the_others_and_alone(cases: list[CaseAddress]) -> None:
+    cases[0] = msgspec.structs.replace(cases[0], alone=True)
+    spawn = FakeSpawn(everything_passes)
+    results = run_trials(job(spawn), cases, lambda _: None)
+    assert [result.case for result in results] == ["file::one", "file::two", "file::three"]
+    assert outcomes(results) == [Outcome.PASS] * 3
+    cold = [call for call in spawn.calls if "--warm" not in call]
+    assert [[case_id(word) for word in call if "::" in word] for call in cold] == [
+        ["file::two", "file::three"],
+        ["file::one"],
+    ]
+    assert [call[call.index("--isolation") + 1] for call in cold] == ["fork", "none"]
+
+
+def test_the_death_of_a_probe_is_that_of_the_case_that_had_it_alone(cases: list[CaseAddress]) -> None:
+    cases[2] = msgspec.structs.replace(cases[2], alone=True)
+
+    def dies(addresses: Sequence[str]) -> Iterator[dict[str, object]]:
+        yield from everything_passes(addresses) if len(addresses) == 2 else [started(addresses[0])]
+
+    results = run_trials(job(FakeSpawn(dies)), cases, lambda _: None)
+    assert outcomes(results) == [Outcome.PASS, Outcome.PASS, Outcome.CRASH]

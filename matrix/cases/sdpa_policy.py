@@ -8,6 +8,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
+FAMILY = "attention"
+
 
 def math_only():
     """Open a scope in which attention may use no kernel but MATH."""
@@ -57,14 +59,27 @@ def rank3_reference(q, k, v):
 
 
 def case_math_around_forward_only(q, k, v):
-    """MATH scope around the checkpointed forward only."""
+    """MATH scope around the checkpointed forward only.
+
+    The policy ends with the scope, so recomputation takes another kernel, which saves other tensors. It meets whoever wraps
+    a model's forward in sdpa_kernel(), and leaves loss.backward() outside.
+
+    :report: huggingface/trl#4314
+    :report: NVIDIA-NeMo/Automodel#2761
+    :report: NVIDIA-NeMo/RL#1676
+    """
     with math_only():
         output = checkpoint(attention, q, k, v, use_reentrant=False)
     return backward(output, q, k, v)
 
 
 def case_math_around_forward_and_backward(q, k, v):
-    """MATH scope around forward and backward."""
+    """MATH scope around forward and backward.
+
+    The whole training step stands in the scope, so recomputation finds the policy that forward had.
+
+    :repairs: math_around_forward_only
+    """
     with math_only():
         output = checkpoint(attention, q, k, v, use_reentrant=False)
         return backward(output, q, k, v)
@@ -73,20 +88,32 @@ def case_math_around_forward_and_backward(q, k, v):
 def case_math_through_context_fn(q, k, v):
     """MATH scope given to checkpoint, for forward and for recomputation.
 
+    Two fresh contexts: checkpoint enters one around forward, and the other around recomputation.
+
     :requires: torch.utils.checkpoint.checkpoint(context_fn)
+    :repairs: math_around_forward_only
     """
     output = checkpoint(attention, q, k, v, use_reentrant=False, context_fn=lambda: (math_only(), math_only()))
     return backward(output, q, k, v)
 
 
 def case_math_inside_function(q, k, v):
-    """MATH scope inside the checkpointed function."""
+    """MATH scope inside the checkpointed function.
+
+    What is recomputed opens the scope again, whatever holds outside; it works with every kind of checkpoint.
+
+    :repairs: math_around_forward_only
+    :repairs: unchecked_math_around_forward_only
+    :repairs: rank3_math_around_forward_only
+    """
     output = checkpoint(attention_by_math, q, k, v, use_reentrant=False)
     return backward(output, q, k, v)
 
 
 def case_default_policy(q, k, v):
     """No scope at all.
+
+    The default policy holds in forward and in recomputation: the control of this file.
 
     :reference: default_reference
     """
@@ -95,7 +122,10 @@ def case_default_policy(q, k, v):
 
 
 def case_reentrant_math_around_forward_only(q, k, v):
-    """MATH scope around the forward only, with ``use_reentrant=True``."""
+    """MATH scope around the forward only, with ``use_reentrant=True``.
+
+    The reentrant kind compares nothing: it recomputes with the other kernel, and gradients are off by rounding.
+    """
     with math_only():
         output = checkpoint(attention, q, k, v, use_reentrant=True)
     return backward(output, q, k, v)
@@ -103,6 +133,8 @@ def case_reentrant_math_around_forward_only(q, k, v):
 
 def case_unchecked_math_around_forward_only(q, k, v):
     """MATH scope around the forward only, with ``determinism_check="none"``.
+
+    Without the check, backward gets tensors of the wrong shapes, and fails with a message that tells nothing of the policy.
 
     :requires: torch.utils.checkpoint.checkpoint(determinism_check)
     """
@@ -113,6 +145,8 @@ def case_unchecked_math_around_forward_only(q, k, v):
 
 def case_rank3_math_around_forward_only(q, k, v):
     """MATH scope around the forward only, on inputs without a batch dimension.
+
+    Up to 2.13, inputs of three dimensions take the math kernel on the CPU under any policy, so nothing was lost.
 
     :reference: rank3_reference
     """

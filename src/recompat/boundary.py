@@ -25,10 +25,14 @@ class BoundaryKind(StrEnum):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How a case ended, as boundaries compare it; ``exception`` is a qualified type."""
+    """How a case ended, as boundaries compare it; ``exception`` is a qualified type.
+
+    ``warned`` are the categories of its warnings, where they are part of its result.
+    """
 
     outcome: Outcome
     exception: str | None = None
+    warned: tuple[str, ...] = ()
 
 
 class Boundary(msgspec.Struct, frozen=True, kw_only=True):

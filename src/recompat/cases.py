@@ -8,24 +8,32 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 
+from recompat.casedoc import About, DocFault, read_about
 from recompat.errors import ConfigurationError
 
 __all__ = ["Case", "CaseFile", "read_case_file", "read_case_files"]
 
 PREFIX = "case_"
+FAMILY = re.compile(r"[^\W_]\w*(?:-\w+)*")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A case: ``id`` is ``file::name`` without the file's ``.py``; ``title`` is its docstring's first line."""
+    """A case: ``id`` is ``file::name`` without the file's ``.py``; ``title`` is its docstring's first line.
+
+    ``family`` is what its file calls the kind of trouble that it is about, or else the file's name.
+    """
 
     id: str
     title: str
+    family: str = ""
+    about: About = About()
 
 
 class CaseFile(msgspec.Struct, frozen=True):
@@ -42,7 +50,7 @@ class CaseFile(msgspec.Struct, frozen=True):
 
 
 def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
-    """Read every ``*.py`` of ``folder``, by name.
+    """Read every ``*.py`` of ``folder``, by family and name.
 
     Raises:
         ConfigurationError: the folder does not exist or holds no case file.
@@ -50,13 +58,14 @@ def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
     paths = sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
     if not paths:
         raise ConfigurationError(f"There is no case file in {folder}; add one, such as {folder / 'my_pattern.py'}.")
-    return tuple(read_case_file(path) for path in paths)
+    return tuple(sorted(map(read_case_file, paths), key=_family))
 
 
 def read_case_file(path: Path) -> CaseFile:
     """Read one case file; what is wrong with it becomes its ``fault``."""
     shown = path.name.encode(errors="backslashreplace").decode()
-    unknown = (Case(f"{shown.removesuffix('.py')}::*", shown),)
+    stem = shown.removesuffix(".py")
+    unknown = (Case(f"{stem}::*", shown, stem),)
     try:
         if not path.stem.isidentifier() or shown != path.name:
             raise _Fault(" is imported by its name, which is no Python identifier; rename it, to my_pattern.py say.")
@@ -71,6 +80,10 @@ def read_case_file(path: Path) -> CaseFile:
         fault = f"{shown} defines {names} more than once; rename all but one."
         return CaseFile(path, sha256, tuple({case.id: case for case in cases}.values()), fault)
     return CaseFile(path, sha256, cases)
+
+
+def _family(file: CaseFile) -> str:
+    return file.cases[0].family
 
 
 class _Fault(Exception):
@@ -104,10 +117,26 @@ def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
         raise _Fault(f" defines no case; a case is a function whose name starts with {PREFIX}.")
     if any(node.name == PREFIX for node in plain):
         raise _Fault(f" defines a case without a name; add one after {PREFIX}.")
-    return tuple(_case(path.stem, node) for node in plain)
+    family, names = _named_family(tree) or path.stem, [node.name.removeprefix(PREFIX) for node in plain]
+    return tuple(_case(path.stem, family, node, names) for node in plain)
 
 
-def _case(stem: str, node: ast.FunctionDef) -> Case:
+def _case(stem: str, family: str, node: ast.FunctionDef, names: list[str]) -> Case:
     name = node.name.removeprefix(PREFIX)
-    title = (ast.get_docstring(node) or name.replace("_", " ")).partition("\n")[0].strip()
-    return Case(f"{stem}::{name}", title.encode(errors="backslashreplace").decode())
+    docstring = (ast.get_docstring(node) or "").encode(errors="backslashreplace").decode()
+    title = docstring.partition("\n")[0].strip() or name.replace("_", " ")
+    try:
+        return Case(f"{stem}::{name}", title, family, read_about(docstring, stem, node.lineno, names))
+    except DocFault as fault:
+        raise _Fault(str(fault)) from None
+
+
+def _named_family(tree: ast.Module) -> str | None:
+    """Return what the file's ``FAMILY = "..."`` says, if it has one."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "FAMILY" for t in node.targets):
+            value = node.value.value if isinstance(node.value, ast.Constant) else None
+            if not isinstance(value, str) or not FAMILY.fullmatch(value):
+                raise _Fault(f', line {node.lineno}: FAMILY must be a word in quotes, such as FAMILY = "attention".')
+            return value
+    return None

@@ -6,6 +6,7 @@ import msgspec
 
 from recompat.cases import Case, CaseFile
 from recompat.cause import cause, watched_otherwise
+from recompat.detection import Detection, detection
 from recompat.evidence import Pair, attention, drifts, telling_pair
 from recompat.expectations import Expectation
 from recompat.judge import Finding, NoFinding, finding, verdict
@@ -29,13 +30,17 @@ __all__ = ["Attention", "Cell", "Claim", "make_cell"]
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """The expectation that a cell was held against; ``torch`` is its version specifier."""
+    """The expectation that a cell was held against; ``torch`` is its version specifier.
+
+    ``warns`` is null where it says nothing about warnings.
+    """
 
     torch: str
     outcome: Outcome
     exception: str | None
     reason: str
     link: str | None
+    warns: tuple[str, ...] | None = None
 
 
 class Attention(msgspec.Struct, frozen=True):
@@ -52,7 +57,9 @@ class Cell(msgspec.Struct, frozen=True):
     over ``differences``, and null where none has a number. ``detail`` is the sentence for outcomes without exception
     or difference, such as why a cell was not run. ``replays`` says in a word how each replay ended; ``unsteady`` names
     the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``date`` is when the
-    case was run, in UTC; null for a cell that was not run.
+    case was run, in UTC; null for a cell that was not run. ``detection`` says whether torch notices what the case is
+    about; null where nothing can be said. ``warned`` are the categories of the warnings, where the case observes them.
+    Where it ``varies``, its numbers never repeat.
 
     What follows is of the evidence trial, and null or empty where there was none: ``cause`` is a sentence made from it;
     ``changes`` are the settings that were not the same in recomputation, and ``operator_diff`` the operators. ``drift``
@@ -78,6 +85,9 @@ class Cell(msgspec.Struct, frozen=True):
     unsteady: tuple[str, ...] = ()
     expectation: Claim | None = None
     date: str | None = None
+    detection: Detection | None = None
+    warned: tuple[str, ...] = ()
+    varies: bool = False
     disagreement: Disagreement | None = None
     cause: str | None = None
     drift: bool = False
@@ -104,7 +114,8 @@ def make_cell(
         case NoFinding(reason=reason):
             return msgspec.structs.replace(cell, detail=_why_not_run(file, record, recorded) or reason)
         case Finding():
-            return _explained(_filled(cell, seen, seen.result.finished or record.run.finished), seen)
+            filled = _filled(cell, seen, seen.result.finished or record.run.finished)
+            return _explained(_read(filled, seen.trial, case), seen)
         case _:
             assert_never(seen)
 
@@ -149,6 +160,12 @@ def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
     )
 
 
+def _read(cell: Cell, trial: Trial, case: Case) -> Cell:
+    """Add what only the case's own docstring makes of its trial."""
+    warned = trial.warned if case.about.observes_warnings else ()
+    return msgspec.structs.replace(cell, detection=detection(trial, case.about), warned=warned, varies=trial.varies)
+
+
 def _explained(cell: Cell, seen: Finding) -> Cell:
     evidence = seen.result.evidence
     pair = None if evidence is None else telling_pair(evidence.calls)
@@ -175,4 +192,5 @@ def _claim(expectation: Expectation) -> Claim:
         exception=expectation.exception,
         reason=expectation.reason,
         link=expectation.link,
+        warns=expectation.warns,
     )

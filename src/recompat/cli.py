@@ -48,9 +48,9 @@ def parser() -> argparse.ArgumentParser:
     made = _parser("recompat", "Which PyTorch releases does an activation-checkpointing pattern break on, and why?")
     made.epilog = _EPILOG
     made.add_argument("--version", action="version", version=f"recompat {__version__}")
-    made.set_defaults(command=_help, project=None, quiet=False, verbose=False)
+    made.set_defaults(command=_help, project=None, records=None, quiet=False, verbose=False)
     commands = made.add_subparsers(metavar="COMMAND", parser_class=_Parser, title="commands")
-    for add in (_add_report, _add_show, _add_reproduce):
+    for add in (_add_report, _add_show, _add_reproduce, _add_restored):
         add(commands)
     return made
 
@@ -59,7 +59,7 @@ def _add_report(commands: Commands[_Parser]) -> None:
     made = _subparser(commands, "report", "write the reports again, from what is recorded", _report)
     made.add_argument("--torch", action="append", metavar="SPEC", help="only these releases (default: all recorded)")
     made.add_argument(
-        "-k", dest="keyword", metavar="EXPR", help="only cases whose id matches, such as 'math and not rank3'"
+        "-k", dest="keyword", metavar="EXPR", help="only these cases: 'math and not rank3', family:attention"
     )
 
 
@@ -75,6 +75,10 @@ def _add_reproduce(commands: Commands[_Parser]) -> None:
     made.add_argument("--torch", metavar="X", required=True, help="the release; it has to be recorded")
     made.add_argument("--out", type=Path, metavar="DIR", help="where to (default: reproduce/torchX)")
     made.add_argument("--run", action="store_true", help="run it in a fresh environment, and compare with the record")
+
+
+def _add_restored(commands: Commands[_Parser]) -> None:
+    _subparser(commands, "restored", "print, as Markdown, which settings each release restores at recompute", _restored)
 
 
 def _help(given: argparse.Namespace) -> ExitCode:
@@ -101,7 +105,7 @@ def _show(given: argparse.Namespace) -> ExitCode:
     from recompat.report.page import Paper
     from recompat.show import read_known, show
 
-    known = read_known(_project(given))
+    known = read_known(_project(given), given.target)
     tell(*known.set_aside)
     paper = Paper(width(100), wants_colour(), given.verbose - given.quiet)
     print(show(known, given.target, given.torch, paper), end="")  # noqa: T201
@@ -131,6 +135,13 @@ def _reproduce(given: argparse.Namespace) -> ExitCode:
     return ExitCode.OK if comparison.same else ExitCode.UNEXPECTED
 
 
+def _restored(given: argparse.Namespace) -> ExitCode:
+    from recompat.restored import restored
+
+    print(restored(_project(given)), end="")  # noqa: T201
+    return ExitCode.OK
+
+
 def _project(given: argparse.Namespace) -> Project:
     """The project that was named, or the nearest one from here upwards.
 
@@ -142,14 +153,14 @@ def _project(given: argparse.Namespace) -> Project:
     if given.project is not None:
         if not (given.project / MATRIX).is_file():
             raise ConfigurationError(f"{given.project} has no {MATRIX.as_posix()}; name the folder that has it.")
-        return Project(given.project.resolve())
+        return Project(given.project.resolve(), given.records)
     here = Path.cwd()
     found = next((folder for folder in (here, *here.parents) if (folder / MATRIX).is_file()), None)
     if found is None:
         raise ConfigurationError(
             f"There is no {MATRIX.as_posix()} here or in a folder above; go to a project, or name one with --project."
         )
-    return Project(found)
+    return Project(found, given.records)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -178,11 +189,20 @@ def _subparser(commands: Commands[_Parser], name: str, does: str, command: objec
     return made
 
 
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return Path(text).resolve()
+
+
 def _common() -> _Parser:
     """What may stand before a subcommand and after it; without a default, or the one would undo the other."""
     made = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     made.add_argument(
         "--project", type=Path, metavar="DIR", help="the folder of matrix/ (default: the nearest one upwards)"
+    )
+    made.add_argument(
+        "--records", type=_folder, metavar="DIR", help="read the records in this folder (default: reports/records)"
     )
     made.add_argument("-q", "--quiet", action="store_true", help="the essence alone")
     made.add_argument("-v", "--verbose", action="store_true", help="everything, uncut")

@@ -22,7 +22,8 @@ __all__ = ["Expectation", "Expectations", "load_expectations"]
 class Expectation(Row, frozen=True):
     """A hand-reviewed claim: on the releases ``torch``, a case ends with ``outcome``.
 
-    ``exception`` is a qualified type, such as ``builtins.IndexError``.
+    ``exception`` is a qualified type, such as ``builtins.IndexError``. ``warns`` are the categories of the warnings that
+    the case gives and its reference does not, each a qualified type; without it, warnings are no part of the claim.
     """
 
     torch: SpecifierSet
@@ -30,6 +31,7 @@ class Expectation(Row, frozen=True):
     reason: str
     exception: str | None = None
     link: str | None = None
+    warns: tuple[str, ...] | None = None
 
     def covers(self, version: Version) -> bool:
         """Whether the claim speaks of this release; pre-releases count by their version alone."""
@@ -45,6 +47,9 @@ class Expectation(Row, frozen=True):
             yield "exception", f"goes with raises and moot, and the outcome is {self.outcome}; remove one."
         if self.exception is not None and not _is_qualified(self.exception):
             yield "exception", f'is {self.exception!r}; write the qualified type, such as "builtins.RuntimeError".'
+        for category in self.warns or ():
+            if not _is_qualified(category):
+                yield "warns", f'names {category!r}; write the qualified type, such as "builtins.UserWarning".'
         if not self.reason.strip():
             yield "reason", "is empty; say what in torch makes it so."
         if self.link is not None and not _is_web_address(self.link):
@@ -72,7 +77,8 @@ def load_expectations(path: Path, files: Sequence[CaseFile], releases: Collectio
         ConfigurationError: the file cannot be used; every fault in it is listed.
     """
     faults = Faults(path)
-    known = {case.id for file in files for case in file.cases}
+    observing = {case.id: case.about.observes_warnings for file in files for case in file.cases}
+    known = observing.keys()
     by_case: dict[str, tuple[Expectation, ...]] = {}
     for case_id, where, rows in _tables(read_toml(path), faults):
         if case_id not in known and f"{case_id.partition('::')[0]}::*" not in known:
@@ -82,6 +88,8 @@ def load_expectations(path: Path, files: Sequence[CaseFile], releases: Collectio
         }
         sound = {number: claim for number, claim in claims.items() if claim is not None}
         _check_ranges(where, sound, releases, faults)
+        if observing.get(case_id):
+            _check_warns(where, sound, faults)
         by_case[case_id] = tuple(sound.values())
     if faults.found:
         raise faults.error()
@@ -111,6 +119,14 @@ def _check_ranges(where: str, claims: dict[int, Expectation], releases: Collecti
         both = next((version for version in candidates if first.covers(version) and second.covers(version)), None)
         if both is not None:
             faults.add(f"{where} #{one} and #{other} torch", f"both cover {both}; narrow one of them.")
+
+
+def _check_warns(where: str, claims: dict[int, Expectation], faults: Faults) -> None:
+    """A case whose warnings are part of its result needs to be told which are expected."""
+    for number, claim in claims.items():
+        if claim.warns is None and claim.outcome in {Outcome.PASS, Outcome.RAISES, Outcome.DIFFERS}:
+            mend = 'add warns = [], or the qualified types such as "builtins.UserWarning"'
+            faults.add(f"{where} #{number} warns", f"is missing, and the case observes warnings; {mend}.")
 
 
 def _neighbours(specifiers: SpecifierSet) -> Iterator[Version]:

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from recompat.tables import Row, read_file
 
-__all__ = ["Extra", "Matrix", "load_matrix"]
+__all__ = ["Default", "Extra", "Matrix", "load_matrix"]
 
 DAY = 86_400
 
@@ -51,6 +51,20 @@ class _Torch(Row, frozen=True):
                 yield "default", f"or known name the build {version}; write the release {version.public}."
 
 
+class Default(Row, frozen=True):
+    """Cases that run where none were asked for, and why these."""
+
+    cases: tuple[str, ...]
+    reason: str
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Find a row that chooses nothing, or that says no reason."""
+        if not self.cases:
+            yield "cases", 'is empty; name cases such as "sdpa_policy::default_policy", or remove the row.'
+        if not self.reason.strip():
+            yield "reason", "is empty; say why these cases are run by default."
+
+
 class _Run(Row, frozen=True):
     timeout: Annotated[float, msgspec.Meta(gt=0, le=DAY)] = 60.0
 
@@ -72,10 +86,14 @@ class _File(Row, frozen=True):
     run: _Run = _Run()
     sources: _Sources = _Sources()
     extras: tuple[Extra, ...] = ()
+    default: tuple[Default, ...] = ()
 
 
 class Matrix(msgspec.Struct, frozen=True):
-    """What ``matrix.toml`` says. Releases are in version order; ``timeout`` is in seconds; folders are resolved."""
+    """What ``matrix.toml`` says. Releases are in version order; ``timeout`` is in seconds; folders are resolved.
+
+    ``default_cases`` are ids, or ``file::*`` for all of a file; where there are none, every case runs by default.
+    """
 
     default: tuple[Version, ...]
     known: tuple[Version, ...]
@@ -83,6 +101,7 @@ class Matrix(msgspec.Struct, frozen=True):
     cpu_index: str
     find_links: tuple[Path, ...]
     extras: tuple[Extra, ...]
+    default_cases: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[Version, ...]:
@@ -109,4 +128,5 @@ def load_matrix(path: Path) -> Matrix:
         cpu_index=file.sources.cpu_index,
         find_links=tuple((path.parent / link).resolve() for link in file.sources.find_links),
         extras=file.extras,
+        default_cases=tuple(dict.fromkeys(case for row in file.default for case in row.cases)),
     )

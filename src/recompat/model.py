@@ -127,7 +127,8 @@ class Trial(msgspec.Struct, frozen=True):
     """One execution of one case in a process of its own.
 
     ``detail`` is the sentence for outcomes that have no exception and no differences: the APIs that are missing,
-    the signal of a crash, the limit of a timeout, what is broken in the case file. ``seconds`` is wall time.
+    the signal of a crash, the limit of a timeout, what is broken in the case file. ``seconds`` is wall time. Where it
+    ``varies``, the case computes with numbers that never repeat, and only how it ended counts.
     """
 
     outcome: Outcome
@@ -136,6 +137,12 @@ class Trial(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
     warnings: tuple[Warned, ...] = ()
     detail: str | None = None
+    varies: bool = False
+
+    @property
+    def warned(self) -> tuple[str, ...]:
+        """The categories of its warnings, each once, by name."""
+        return tuple(sorted({warned.category for warned in self.warnings}))
 
 
 class Pass(StrEnum):

@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     made.formatter_class = argparse.RawDescriptionHelpFormatter
     add = made.add_argument
     add("--torch", action="append", metavar="SPEC", help="releases: 2.11.0,2.15.0, '>=2.9', latest, latest-minors")
-    add("-k", dest="keyword", metavar="EXPR", help="only cases whose id matches, such as 'math and not rank3'")
+    add("-k", dest="keyword", metavar="EXPR", help="cases: 'math and not rank3', family:attention, all")
     add("-j", dest="jobs", type=_count, metavar="N", help="how many releases at once, like nox -j")
     add("--rerun", choices=["all"], help="run everything again, whatever is recorded")
     add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index to take wheels from")

@@ -100,8 +100,9 @@ class Plan:
             recorded: without ``--torch``, report every recorded release instead of the default ones.
         """
         releases = self._of_records() if recorded else self._selected
-        summary = gather(self._setup, self._records, releases, anywhere=recorded)
-        print(publish(self._setup, summary))  # noqa: T201
+        setup = self._setup.with_recorded(self._records) if recorded else self._setup
+        summary = gather(setup, self._records, releases, anywhere=recorded)
+        print(publish(setup, summary))  # noqa: T201
         tell(*self._run.told)
         return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 

@@ -12,21 +12,24 @@ from recompat.cases import Case, CaseFile, read_case_files
 from recompat.matrix import Matrix, load_matrix
 from recompat.options import Options
 from recompat.runner import probe_folder
-from recompat.selection import select_cases
+from recompat.selection import default_cases, select_cases
 from recompat.trials import CaseAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from packaging.version import Version
+
+    from recompat.model import Record
 
 __all__ = ["Project", "Setup", "load_setup"]
 
 
 class Project(msgspec.Struct, frozen=True):
-    """The places below the folder that holds the noxfile."""
+    """The places below the folder that holds the noxfile; ``elsewhere`` is where to read records, if not from there."""
 
     root: Path
+    elsewhere: Path | None = None
 
     @property
     def matrix(self) -> Path:
@@ -51,7 +54,12 @@ class Project(msgspec.Struct, frozen=True):
     @property
     def records(self) -> Path:
         """One record per environment."""
-        return self.reports / "records"
+        return self.elsewhere or self.reports / "records"
+
+    @property
+    def baseline(self) -> Path:
+        """The accepted records of the published matrix."""
+        return self.root / "matrix" / "baseline"
 
     @property
     def listing(self) -> Path:
@@ -103,10 +111,18 @@ class Setup(msgspec.Struct, frozen=True):
             terms["evidence"] = "off"
         return terms
 
+    def with_recorded(self, records: Iterable[Record]) -> Setup:
+        """Select what is recorded as well, unless ``-k`` says what to select."""
+        if self.options.keyword:
+            return self
+        wanted = {case.id for case in self.cases} | {result.case for record in records for result in record.results}
+        known = (case for file in self.files for case in file.cases)
+        return msgspec.structs.replace(self, cases=tuple(case for case in known if case.id in wanted))
+
     def _runnable(self) -> Iterator[tuple[Case, CaseAddress]]:
         for file in self.files:
             for case in file.cases if file.fault is None else ():
-                yield case, CaseAddress(case.id, file.path, file.sha256)
+                yield case, CaseAddress(case.id, file.path, file.sha256, case.about.alone)
 
 
 def load_setup(project: Project, options: Options) -> Setup:
@@ -116,9 +132,11 @@ def load_setup(project: Project, options: Options) -> Setup:
         ConfigurationError: a file that cannot be used.
         NothingSelected: ``-k`` matches no case.
     """
-    files = read_case_files(project.cases)
-    cases = select_cases((case for file in files for case in file.cases), options.keyword)
-    return Setup(project, options, load_matrix(project.matrix), files, cases, _digest(probe_folder()))
+    matrix, files = load_matrix(project.matrix), read_case_files(project.cases)
+    known = [case for file in files for case in file.cases]
+    default = default_cases(known, matrix.default_cases)
+    cases = select_cases(known, options.keyword) if options.keyword else default
+    return Setup(project, options, matrix, files, cases, _digest(probe_folder()))
 
 
 def _digest(folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from recompat.events import ending, evidence_of, log_name, trial_of, unwatched
@@ -76,7 +77,7 @@ class ReplayRun:
                 case for event in end.events if event["event"] == "started" and (case := str(event["case"])) not in new
             ]
             trials |= new
-            if end.status == PROBE_FAILED and self._job.isolation == "fork":  # no case is to blame
+            if end.status == PROBE_FAILED and self._forks(given):  # no case is to blame
                 raise self._trouble("the probe itself failed")
             if len(dying) == 1:
                 trials[dying[0]] = self._killed(end)
@@ -106,27 +107,34 @@ class ReplayRun:
             self._evidence |= {case.id: unwatched(why) for case in given}
 
     def _share(self, pending: Sequence[CaseAddress]) -> Sequence[CaseAddress]:
-        return pending if self._job.isolation == "fork" else pending[:1]
+        """The cases for the next probe: all that may be forked from one, and then one at a time."""
+        together = [case for case in pending if self._forks([case])]
+        return together or pending[:1]
+
+    def _forks(self, cases: Sequence[CaseAddress]) -> bool:
+        return self._job.isolation == "fork" and not any(case.alone for case in cases)
 
     def _probe(self, cases: Sequence[CaseAddress], heard: Callable[[Event], None]) -> ProbeEnd:
         self._probes += 1
         job = self._job
         arguments = ["--timeout", f"{job.timeout:g}", "--jobs", str(self._jobs)]
-        arguments += ["--isolation", "fork" if job.isolation == "fork" else "none"]
+        forks = self._forks(cases)
+        arguments += ["--isolation", "fork" if forks else "none"]
         arguments += [] if self._replay is Replay.COLD else ["--warm"]
         arguments += ["--evidence"] if self._watching else []
         arguments += [f"{case.path}::{case.name}" for case in cases]
         out = self._folder / f"{self._probes}.jsonl"
-        end = run_probe(job.spawn, job.python, arguments, out, job.log, self._patience, heard, self._stop)
+        patience = functools.partial(self._patience, forks=forks)
+        end = run_probe(job.spawn, job.python, arguments, out, job.log, patience, heard, self._stop)
         for event in end.events:
             if event["event"] == "evidence" and (case := str(event.get("case"))) in self._digests:
                 self._evidence.setdefault(case, evidence_of(event, self._digests))
         return end
 
-    def _patience(self, last: Event | None) -> float:
+    def _patience(self, last: Event | None, *, forks: bool) -> float:
         """How long a probe may be silent: a trial without a process of its own has only us to hold the clock."""
         trying = last is not None and last["event"] in {"started", "finished"}  # after that, the watched one
-        return self._job.timeout * (1 if trying and self._job.isolation == "process" else IMPORT_LIMITS)
+        return self._job.timeout * (1 if trying and not forks else IMPORT_LIMITS)
 
     def _listen(self, event: Event) -> None:
         if event["event"] == "finished":

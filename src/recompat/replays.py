@@ -10,7 +10,7 @@ import msgspec
 from recompat.model import CaseResult, Outcome, Replay, Trial
 
 if TYPE_CHECKING:
-    from recompat.model import Phase, Raised
+    from recompat.model import Difference, Phase, Raised
 
 __all__ = ["bare_name", "flaky", "label", "process_dependent", "stable", "unsteady"]
 
@@ -19,12 +19,12 @@ PID = re.compile(r"\b(pid|(?:sub)?process)([ =:#]{1,3})[0-9]+", re.IGNORECASE)
 
 
 def stable(trial: Trial) -> Trial:
-    """Drop what never repeats: the seconds, memory addresses and process ids."""
+    """Drop what never repeats: the seconds, memory addresses, process ids, and the numbers of a trial that varies."""
     return msgspec.structs.replace(
         trial,
         seconds=0.0,
         raised=None if trial.raised is None else _stable_raised(trial.raised),
-        differences=tuple(msgspec.structs.replace(d, note=_masked(d.note)) for d in trial.differences),
+        differences=() if trial.varies else tuple(map(_stable_difference, trial.differences)),
         warnings=tuple(msgspec.structs.replace(w, text=_masked(w.text)) for w in trial.warnings),
         detail=_masked(trial.detail),
     )
@@ -73,6 +73,10 @@ def _ending(trial: Trial) -> tuple[Outcome, str | None, Phase | None]:
 def _stable_raised(raised: Raised) -> Raised:
     frames = tuple(_masked(frame) for frame in raised.frames)
     return msgspec.structs.replace(raised, message=_masked(raised.message), frames=frames)
+
+
+def _stable_difference(difference: Difference) -> Difference:
+    return msgspec.structs.replace(difference, note=_masked(difference.note))
 
 
 def _masked(text: str | None) -> str | None:

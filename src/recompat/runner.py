@@ -23,7 +23,7 @@ POLL_SECONDS = 0.02
 LOG_BYTES = 4_000_000  # of what the probes of an environment print
 CHUNK = 65_536
 TERM_SECONDS = 1.0  # what a probe gets to end its trials, before it is killed
-PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "CXX")
 
 Event = dict[str, object]
 

@@ -1,4 +1,4 @@
-"""Case selection: ``-k`` expressions such as ``math and not rank3``."""
+"""Case selection: ``-k`` expressions such as ``math and not rank3``, ``family:attention`` and ``all``."""
 
 from __future__ import annotations
 
@@ -6,43 +6,80 @@ import re
 from typing import TYPE_CHECKING
 
 from recompat.errors import ConfigurationError, NothingSelected
+from recompat.tables import close_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from recompat.cases import Case
 
-__all__ = ["select_cases"]
+__all__ = ["default_cases", "select_cases"]
 
 LONGEST = 200  # words of an expression: it is read by recursion
+ALL = "all"
+FAMILY = "family:"
 
 
 def select_cases(cases: Iterable[Case], expression: str | None) -> tuple[Case, ...]:
-    """The cases whose id holds the words of ``expression``, joined by ``and``, ``or``, ``not`` and parentheses.
+    """The cases that ``expression`` chooses; without one, every case.
+
+    A word of it is a part of a case's id, ``family:`` and the name of a family, or ``all``; words are joined by ``and``,
+    ``or``, ``not`` and parentheses.
 
     Raises:
         ConfigurationError: the expression cannot be read.
-        NothingSelected: no case matches; the message lists the cases.
+        NothingSelected: no case matches, or there is no such family; the message lists what there is.
     """
     known = tuple(cases)
     if not expression:
         return known
+    families = list(dict.fromkeys(case.family for case in known))
     words = re.findall(r"[()]|[^\s()]+", expression)
     if len(words) > LONGEST:
         raise ConfigurationError(f"-k has {len(words)} words and parentheses; {LONGEST} are the most.")
-    chosen = tuple(case for case in known if _Expression(words, case.id.lower()).value())
+    for word in words:
+        family = word.lower().removeprefix(FAMILY)
+        if word.lower().startswith(FAMILY) and family not in {one.lower() for one in families}:
+            raise NothingSelected(f"There is no family {family!r}. There are: {', '.join(families)}.")
+    chosen = tuple(case for case in known if _Expression(words, case).value())
     if not chosen:
         raise NothingSelected(f"No case matches -k {expression!r}. There are: {', '.join(case.id for case in known)}.")
     return chosen
 
 
+def default_cases(cases: Iterable[Case], names: Sequence[str]) -> tuple[Case, ...]:
+    """The cases that ``matrix.toml`` names, by id or as ``file::*``; where it names none, every case.
+
+    Raises:
+        ConfigurationError: it names one that there is not; all of those are listed.
+    """
+    known = tuple(cases)
+    faulty = {case.id for case in known if case.id.endswith("::*")}  # files of which no case is known
+    unknown = [name for name in names if not any(_named(name, case) for case in known) and _file(name) not in faulty]
+    if unknown:
+        near = tuple(f"{name}; {close_to(name, [case.id for case in known])}" for name in unknown)
+        raise ConfigurationError("matrix.toml names cases in [[default]] that there are not:", near)
+    chosen = {case.id for case in known if any(_named(name, case) for name in names)}
+    chosen |= faulty & {_file(name) for name in names}
+    return tuple(case for case in known if case.id in chosen) if names else known
+
+
+def _named(name: str, case: Case) -> bool:
+    return name in {case.id, _file(case.id)}
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0] + "::*"
+
+
 class _Expression:
     """A recursive-descent reader that evaluates as it reads: or < and < not < word."""
 
-    def __init__(self, words: Sequence[str], text: str) -> None:
+    def __init__(self, words: Sequence[str], case: Case) -> None:
         self._words = list(words)
         self._all = " ".join(words)
-        self._text = text
+        self._id = case.id.lower()
+        self._family = FAMILY + case.family.lower()
 
     def value(self) -> bool:
         value = self._any()
@@ -72,7 +109,8 @@ class _Expression:
             return value
         if not self._words or self._words[0] in {"and", "or", ")"}:
             raise self._unreadable()
-        return self._words.pop(0).lower() in self._text
+        word = self._words.pop(0).lower()
+        return word == ALL or (word == self._family if word.startswith(FAMILY) else word in self._id)
 
     def _take(self, word: str) -> bool:
         if self._words and self._words[0] == word:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.casedoc import read_fields
 from recompat.cases import PREFIX, Case, CaseFile, read_case_files
 from recompat.errors import ConfigurationError
 from recompat.judging import judged
@@ -18,19 +18,20 @@ from recompat.matrix import Matrix, load_matrix
 from recompat.model import CaseResult, Record
 from recompat.project import Project
 from recompat.record import load_records
+from recompat.report.entries import environment_names
+from recompat.report.repairs import holds
 from recompat.report.show_case import render_case
 from recompat.report.show_environment import render_environment
-from recompat.views import CaseView, EnvironmentView, Seen, Source
+from recompat.views import CaseView, EnvironmentView, Repair, Seen, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recompat.model import Environment, Evidence
     from recompat.report.page import Paper
+    from recompat.summary import Summary
 
 __all__ = ["Known", "case_view", "environment_view", "read_known", "read_source", "show"]
-
-FIELD = re.compile(r"^\s*:(?:(inputs):\s+(\w+)|(tolerance):\s+(.*?))\s*$", re.MULTILINE)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -48,13 +49,19 @@ class Known(msgspec.Struct, frozen=True):
         return [case.id for file in self.files for case in file.cases]
 
 
-def read_known(project: Project) -> Known:
-    """Read the case files and the records.
+def read_known(project: Project, target: str | None = None) -> Known:
+    """Read the case files and the records; where none says anything of ``target``, those of the baseline.
 
     Raises:
         ConfigurationError: a file that cannot be used.
     """
     records, set_aside = load_records(project.records)
+    if project.elsewhere is None and target is not None and not _tells(records, target):
+        baseline, more = load_records(project.baseline)
+        if _tells(baseline, target):
+            where = project.baseline.relative_to(project.root).as_posix()
+            note = f"nothing is recorded here of {target}; what follows is from the records in {where}."
+            records, set_aside = baseline, (*set_aside, *more, note)
     files = read_case_files(project.cases)
     there = {case.id for file in files for case in file.cases}
     gone = {
@@ -88,7 +95,9 @@ def case_view(known: Known, case_id: str, torch: str | None = None) -> CaseView:
     """Draw a case from what is known; ``torch`` is the release that is told in full."""
     chosen = {record.environment.id for record in records_of(known.records, torch)} if torch else set()
     file, case = next((file, case) for file in known.files for case in file.cases if case.id == case_id)
-    summary = judged(known.project, known.matrix, known.files, [case], known.records, known.records)
+    beside = [other for other in file.cases if case.id in other.about.repairs]
+    everything = judged(known.project, known.matrix, known.files, [case, *beside], known.records, known.records)
+    summary = everything.of(case.id)
     evidence = _evidence(known.records, case_id)
     seen = tuple(
         Seen(column, cell, evidence.get(column.id))
@@ -97,12 +106,19 @@ def case_view(known: Known, case_id: str, torch: str | None = None) -> CaseView:
     return CaseView(
         id=case.id,
         title=case.title,
+        about=case.about,
+        family=case.family,
+        repairs=tuple(_repair(everything, other) for other in beside),
         source=read_source(known.project, file, case_id),
         seen=seen,
         boundaries=summary.boundaries,
         operator_changes=summary.operator_changes,
         chosen=tuple(one for one in seen if one.column.id in chosen),
     )
+
+
+def _repair(summary: Summary, case: Case) -> Repair:
+    return Repair(case.id, case.title, holds(environment_names(summary), summary.of(case.id).cells))
 
 
 def environment_view(known: Known, environments: Sequence[Environment]) -> list[EnvironmentView]:
@@ -130,11 +146,18 @@ def read_source(project: Project, file: CaseFile, case_id: str) -> Source:
     node = _function(content, PREFIX + case_id.partition("::")[2])
     if node is None:
         return Source(name, sha256, None, f"{name} has no such case any more.")
-    found = FIELD.finditer(ast.get_docstring(node) or "")
-    fields = {one[1] or one[3]: one[2] or one[4] for one in found}
+    found = read_fields(ast.get_docstring(node) or "")
+    fields = {name: value for name, value in found if name in {"inputs", "tolerance"} and value}
     code = _lines_of(content, node)
     defaults = Source(name, sha256, code)
     return msgspec.structs.replace(defaults, **fields)
+
+
+def _tells(records: Sequence[Record], target: str) -> bool:
+    """Whether a record is of an environment that ``target`` is a part of, or has results of such a case."""
+    name = target.lower().replace(".py::", "::").replace("::case_", "::").removeprefix("case_")
+    environments = {record.environment.id for record in records}
+    return any(name in id_.lower() for id_ in environments | {r.case for record in records for r in record.results})
 
 
 def _function(content: bytes, name: str) -> ast.FunctionDef | None:

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import msgspec
 from packaging.version import Version
 
 from recompat import __version__
 from recompat.boundary import Boundary
+from recompat.casedoc import Restores
 from recompat.cases import Case, CaseFile
 from recompat.cells import Cell, Claim, make_cell
+from recompat.detection import Detection
 from recompat.errors import ExitCode
 from recompat.expectations import Expectations
 from recompat.listing import Listing
@@ -49,19 +51,31 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A case; ``sha256`` is that of its file's bytes, and ``fault`` says why none of the file's cases can be run."""
+    """A case; ``sha256`` is that of its file's bytes, and ``fault`` says why none of the file's cases can be run.
+
+    ``family`` is the kind of trouble; ``about`` is what its docstring says, which begins in ``line``; ``reports`` are
+    public ones, such as ``pytorch/pytorch#141896``; ``repairs`` are the broken cases beside which it stands, and
+    ``unrepaired`` says why nothing repairs it. ``restores`` names a setting of which it tells whether it is restored.
+    """
 
     id: str
     title: str
     file: str
     sha256: str
     fault: str | None
+    family: str = ""
+    about: str = ""
+    reports: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    unrepaired: str | None = None
+    restores: Restores | None = None
+    line: int = 0
 
 
 class Totals(msgspec.Struct, frozen=True):
     """Counts that add up: ``cells`` is ``environments`` times ``cases``, and the sum of ``outcomes`` and of ``verdicts``.
 
-    ``drift`` counts cells among those that pass.
+    ``drift`` counts cells among those that pass. ``detections`` counts those of which it can be said whether torch notices.
     """
 
     environments: int
@@ -70,10 +84,13 @@ class Totals(msgspec.Struct, frozen=True):
     outcomes: dict[Outcome, int]
     verdicts: dict[Verdict, int]
     drift: int = 0
+    detections: dict[Detection, int] = {}
 
 
 class Summary(msgspec.Struct, frozen=True):
     """The matrix. ``environments`` are in version order; ``cells`` go case by case, and within a case as those do.
+
+    ``families`` has the totals of each family of cases, in the order of the cases.
 
     ``listed`` is when the index was last seen, in UTC; null if never, and then no boundary is known to be exact.
     """
@@ -85,6 +102,7 @@ class Summary(msgspec.Struct, frozen=True):
     cases: tuple[Row, ...]
     cells: tuple[Cell, ...]
     totals: Totals
+    families: dict[str, Totals] = {}
     listed: str | None = None
     boundaries: tuple[Boundary, ...] = ()
     operator_changes: tuple[OperatorChange, ...] = ()
@@ -94,6 +112,16 @@ class Summary(msgspec.Struct, frozen=True):
         width = len(self.environments)
         for number, row in enumerate(self.cases):
             yield row, self.cells[number * width : (number + 1) * width]
+
+    def of(self, case: str) -> Self:
+        """The part of it that is about one case; totals are those of the whole."""
+        return msgspec.structs.replace(
+            self,
+            cases=tuple(row for row in self.cases if row.id == case),
+            cells=tuple(cell for cell in self.cells if cell.case == case),
+            boundaries=tuple(one for one in self.boundaries if one.case == case),
+            operator_changes=tuple(one for one in self.operator_changes if one.case == case),
+        )
 
     @property
     def exit_code(self) -> ExitCode:
@@ -137,6 +165,7 @@ def summarise(
         cases=tuple(_row(case, file_of[case.id]) for case in cases),
         cells=cells,
         totals=_totals(cells, len(ordered), len(cases)),
+        families=_families(cases, cells, len(ordered)),
         listed=None if listing is None else listing.date,
         boundaries=tuple(all_boundaries(cells, places, None if listing is None else listing.versions)),
         operator_changes=tuple(all_operator_changes(cells, places, _evidence(ordered))),
@@ -186,12 +215,35 @@ def _column(record: Record) -> Column:
 
 
 def _row(case: Case, file: CaseFile) -> Row:
-    return Row(id=case.id, title=case.title, file=file.path.name, sha256=file.sha256, fault=file.fault)
+    return Row(
+        id=case.id,
+        title=case.title,
+        file=file.path.name,
+        sha256=file.sha256,
+        fault=file.fault,
+        family=case.family,
+        about=case.about.text,
+        reports=case.about.reports,
+        repairs=case.about.repairs,
+        unrepaired=case.about.unrepaired,
+        restores=case.about.restores,
+        line=case.about.line,
+    )
+
+
+def _families(cases: Sequence[Case], cells: Sequence[Cell], environments: int) -> dict[str, Totals]:
+    family_of = {case.id: case.family for case in cases}
+    members = Counter(family_of.values())
+    held: dict[str, list[Cell]] = {family: [] for family in members}
+    for cell in cells:
+        held[family_of[cell.case]].append(cell)
+    return {family: _totals(held[family], environments, count) for family, count in members.items()}
 
 
 def _totals(cells: Sequence[Cell], environments: int, cases: int) -> Totals:
     outcomes = Counter(cell.outcome for cell in cells)
     verdicts = Counter(cell.verdict for cell in cells)
+    detections = Counter(cell.detection for cell in cells)
     return Totals(
         environments=environments,
         cases=cases,
@@ -199,4 +251,5 @@ def _totals(cells: Sequence[Cell], environments: int, cases: int) -> Totals:
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         drift=sum(cell.drift for cell in cells),
+        detections={detection: detections[detection] for detection in Detection},
     )

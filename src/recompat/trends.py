@@ -45,7 +45,7 @@ def _lines(cells: Sequence[Cell], environments: Mapping[str, Environment]) -> di
 
 
 def _ending(cell: Cell) -> Ending:
-    return Ending(cell.outcome, cell.exception)
+    return Ending(cell.outcome, cell.exception, cell.warned)
 
 
 def _steady(cell: Cell) -> bool:

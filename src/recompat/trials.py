@@ -32,11 +32,12 @@ def default_isolation() -> Isolation:
 
 
 class CaseAddress(msgspec.Struct, frozen=True):
-    """Where a case stands, and the digest that its file must have."""
+    """Where a case stands, and the digest that its file must have; ``alone`` if no other may run in its interpreter."""
 
     id: str
     path: Path
     sha256: str
+    alone: bool = False
 
     @property
     def name(self) -> str:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import msgspec
 
 from recompat.boundary import Boundary
+from recompat.casedoc import About
 from recompat.cells import Cell
 from recompat.model import Evidence, Outcome, Record
 from recompat.operators import OperatorChange
 from recompat.summary import Column
 
-__all__ = ["CaseView", "EnvironmentView", "Seen", "Source"]
+__all__ = ["CaseView", "EnvironmentView", "Repair", "Seen", "Source"]
 
 QUIET = frozenset({Outcome.PASS, Outcome.UNSUPPORTED})
 
@@ -37,11 +38,25 @@ class Seen(msgspec.Struct, frozen=True):
     evidence: Evidence | None
 
 
+class Repair(msgspec.Struct, frozen=True):
+    """A case that stands beside a broken one, and in words on which releases it passes."""
+
+    case: str
+    title: str
+    where: str
+
+
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):
-    """A case along the releases that are recorded, in version order; ``chosen`` are told in full."""
+    """A case along the releases that are recorded, in version order; ``chosen`` are told in full.
+
+    ``repairs`` are the cases that stand beside it as its repairs.
+    """
 
     id: str
     title: str
+    about: About
+    family: str
+    repairs: tuple[Repair, ...]
     source: Source
     seen: tuple[Seen, ...]
     boundaries: tuple[Boundary, ...]

@@ -28,7 +28,7 @@ trials run there is a folder ``trials-*`` beside FILE; a probe that is killed by
     Instead of ``torch``; nothing follows but ``end``.
 ``{"event": "started", "case": "sdpa_policy::default_policy"}``
 ``{"event": "finished", "case": "sdpa_policy::default_policy", "sha256": "...", "outcome": "pass", "seconds": 0.02,
-"raised": null, "differences": [], "warnings": [], "detail": null}``
+"raised": null, "differences": [], "warnings": [], "detail": null, "varies": false}``
     One pair a trial; with ``--jobs`` the pairs overlap. ``sha256`` is that of the bytes that were compiled, or "" where the
     file could not be read; the other keys are those of ``Trial`` in the record's schema, but for ``raised.mismatches``,
     which the host reads from the message. In all strings the folders of the case file, the environment, Python and the

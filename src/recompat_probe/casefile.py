@@ -18,6 +18,7 @@ from typing import Any, Callable, NamedTuple
 
 from recompat_probe.compare import Tolerance
 from recompat_probe.raised import sentence
+from recompat_probe.requires import TOOLS
 
 __all__ = ["Case", "CaseError", "Source", "find_case", "line_in", "read_source"]
 
@@ -49,13 +50,18 @@ class Source(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What a trial calls. ``requires`` names the APIs without which it cannot."""
+    """What a trial calls. Without the APIs that ``requires`` names and the tools that ``needs`` names, it cannot.
+
+    With ``varies``, the numbers that it computes never repeat.
+    """
 
     inputs: Callable[[], Any]
     reference: Callable[..., Any]
     function: Callable[..., Any]
     requires: tuple[str, ...]
+    needs: tuple[str, ...]
     tolerance: Tolerance
+    varies: bool
 
 
 @lru_cache(maxsize=None)
@@ -80,7 +86,9 @@ def find_case(source: Source, name: str) -> Case:
         _function(source, module, fields.one("reference", "reference"), f"case_{name} needs it"),
         function,
         (*_file_requirements(source, module), *fields.requirements()),
+        fields.needs(),
         fields.tolerance(),
+        fields.varies(),
     )
 
 
@@ -158,6 +166,19 @@ class _Fields:
             if not REQUIREMENT.fullmatch(value):
                 raise self._error(f":requires: needs a dotted name, not {value!r}")
         return values
+
+    def needs(self) -> tuple[str, ...]:
+        values = tuple(value for key, value in self._found if key == "needs")
+        for value in values:
+            if value not in TOOLS:
+                raise self._error(f":needs: knows {', '.join(TOOLS)}, not {value!r}")
+        return values
+
+    def varies(self) -> bool:
+        value = self.one("numbers", "")
+        if value not in ("", "vary"):
+            raise self._error(f":numbers: says vary, or nothing, not {value!r}")
+        return value == "vary"
 
     def tolerance(self) -> Tolerance:
         numbers: dict[str, float] = {}

@@ -1,14 +1,18 @@
-"""Which of the APIs that a case requires are absent: found by name, never by comparing versions."""
+"""Which of the APIs and tools that a case cannot do without are absent: found by name, never by comparing versions."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
+import shutil
 from typing import Any, Iterable
 
 from recompat_probe.raised import sentence
 
-__all__ = ["absent"]
+__all__ = ["TOOLS", "absent", "absent_tools"]
+
+TOOLS = {"compiler": ("C++ compiler", ("c++", "g++", "clang++", "cl"))}
 
 
 class _AbsentError(Exception):
@@ -28,6 +32,17 @@ def absent(requirements: Iterable[str]) -> list[str]:
             _check(name, parameter)
         except _AbsentError as fault:
             sentences.append(str(fault))
+    return sentences
+
+
+def absent_tools(needs: Iterable[str]) -> list[str]:
+    """Return a sentence for each tool, of those in ``TOOLS``, that is not on this machine."""
+    sentences = []
+    for need in dict.fromkeys(needs):
+        what, commands = TOOLS[need]
+        named = os.environ.get("CXX", "")
+        if not any(map(shutil.which, filter(None, (named, *commands)))):
+            sentences.append(f"There is no {what} on PATH ({', '.join(commands)}).")
     return sentences
 
 

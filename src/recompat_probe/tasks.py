@@ -29,7 +29,14 @@ class Task:
 
     def lost(self, outcome: str, detail: str) -> dict[str, Any]:
         """Return the result of a trial that could not tell its own."""
-        return {"outcome": outcome, "raised": None, "differences": [], "warnings": [], "detail": detail}
+        return {
+            "outcome": outcome,
+            "raised": None,
+            "differences": [],
+            "warnings": [],
+            "detail": detail,
+            "varies": False,
+        }
 
 
 class Watching(Task):

@@ -14,7 +14,7 @@ from recompat_probe.casefile import CaseError, find_case, line_in
 from recompat_probe.compare import Difference, compare
 from recompat_probe.places import Places
 from recompat_probe.raised import Raised, describe, message, qualified, sentence
-from recompat_probe.requires import absent
+from recompat_probe.requires import absent, absent_tools
 from recompat_probe.values import snapshot
 
 if TYPE_CHECKING:
@@ -37,13 +37,14 @@ class Warned:
 
 @dataclass(frozen=True)
 class Trial:
-    """How a trial ended; the keys are those of the wire."""
+    """How a trial ended; the keys are those of the wire. With ``varies``, its numbers never repeat."""
 
     outcome: str
     raised: Raised | None = None
     differences: list[Difference] = field(default_factory=list)
     warnings: list[Warned] = field(default_factory=list)
     detail: str | None = None
+    varies: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def run_trial(source: Source, name: str, around: Around = contextlib.nullcontext
 def _run(source: Source, name: str, places: Places, around: Around) -> Trial:
     _seed()
     case = find_case(source, name)
-    missing = absent(case.requires)
+    missing = absent(case.requires) + absent_tools(case.needs)
     if missing:
         return Trial("unsupported", detail=" ".join(missing))
     expected = _attempt(source, case.inputs, case.reference)  # first, because a case may leak state
@@ -83,7 +84,7 @@ def _run(source: Source, name: str, places: Places, around: Around) -> Trial:
     if isinstance(observed.error, SystemExit):
         return Trial("crash", detail=_exit(observed.error))
     new = [warned for warned in observed.warnings if warned not in expected.warnings]
-    return replace(_judge(observed, expected, case.tolerance, places), warnings=new)
+    return replace(_judge(observed, expected, case.tolerance, places), warnings=new, varies=case.varies)
 
 
 def _judge(observed: _Attempt, expected: _Attempt, tolerance: Tolerance, places: Places) -> Trial:

@@ -1,54 +1,27 @@
-"""What the evidence says across the matrix: causes, drift, boundaries and operators that changed. Formats lay it out."""
+"""What is told below the table: causes, drift, repairs, boundaries, operators, warnings. Formats lay it out."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from recompat.boundary import BoundaryKind
 from recompat.model import Outcome
-from recompat.report.style import OUTCOMES, label, largest
+from recompat.replays import bare_name
+from recompat.report.entries import Entry, Section, grouped, listing, told_once
+from recompat.report.repairs import repairs
+from recompat.report.style import OUTCOMES, label, warned_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from recompat.boundary import Boundary, Ending
     from recompat.cells import Cell
     from recompat.operators import OperatorChange
     from recompat.summary import Summary
 
-__all__ = ["Entry", "Place", "Section", "sections"]
+__all__ = ["boundary_text", "operator_change_text", "sections"]
 
-MOST_PLACES = 8  # lines below an entry
-MOST_NAMES = 12  # names in a list
 MOST_DIFF = 6  # lines of a diff
-
-
-class Place(msgspec.Struct, frozen=True):
-    """A case for which a sentence holds, and on which releases where they are not in the sentence."""
-
-    case: str
-    where: str = ""
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """A sentence, and below it where it holds; ``more`` counts places that are not listed.
-
-    All of it is text from records: formats clean or escape it.
-    """
-
-    text: str
-    places: tuple[Place, ...]
-    more: int
-
-
-class Section(msgspec.Struct, frozen=True):
-    """What is told under one heading; there are no sections without an entry."""
-
-    title: str
-    entries: tuple[Entry, ...]
 
 
 def sections(summary: Summary) -> Iterator[Section]:
@@ -58,43 +31,22 @@ def sections(summary: Summary) -> Iterator[Section]:
     found = (
         Section("Causes", _causes(summary, wholly)),
         Section("Drift", _causes(summary, drifting)),
+        Section("Repairs, and where they pass", tuple(repairs(summary))),
         Section(f"Boundaries ({_listed(summary)})", _boundaries(summary)),
         Section("Operators changed, the outcome did not", _operator_changes(summary)),
+        Section("Warnings that the reference did not give", _warnings(summary)),
     )
     return (section for section in found if section.entries)
 
 
 def _causes(summary: Summary, cells: Iterable[Cell]) -> tuple[Entry, ...]:
-    told: dict[str, dict[str, list[Cell]]] = {}
-    for cell in cells:
-        text = " ".join(filter(None, (cell.cause, cell.watched)))
-        if text:
-            told.setdefault(text, {}).setdefault(cell.case, []).append(cell)
-    names = _names(summary)
-    return tuple(
-        _entry(text, [Place(case, _releases(names, held)) for case, held in cases.items()])
-        for text, cases in told.items()
-    )
+    texts = ((" ".join(filter(None, (cell.cause, cell.watched))), cell) for cell in cells)
+    return told_once(summary, ((text, cell) for text, cell in texts if text))
 
 
-def _names(summary: Summary) -> dict[str, str]:
-    """What environments are called, in order: by the release alone, where it names one of them."""
-    count = Counter(column.torch for column in summary.environments)
-    return {column.id: column.torch if count[column.torch] == 1 else column.id for column in summary.environments}
-
-
-def _releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
-    """List the releases, neighbours as a range; those that drift with the largest difference."""
-    if any(cell.drift for cell in cells):
-        return _listing([f"{names[cell.environment]} ({largest(cell)})" for cell in cells])
-    held = {cell.environment for cell in cells}
-    runs: list[list[str]] = [[]]
-    for environment, name in names.items():
-        if environment in held:
-            runs[-1].append(name)
-        elif runs[-1]:
-            runs.append([])
-    return _listing([run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs if run])
+def _warnings(summary: Summary) -> tuple[Entry, ...]:
+    texts = ((warned, cell) for cell in summary.cells for warned in cell.warnings)
+    return told_once(summary, ((f"{bare_name(warned.category)}: {warned.text}", cell) for warned, cell in texts))
 
 
 def _listed(summary: Summary) -> str:
@@ -103,7 +55,7 @@ def _listed(summary: Summary) -> str:
 
 def _boundaries(summary: Summary) -> tuple[Entry, ...]:
     platforms = {column.platform for column in summary.environments}
-    return _grouped(
+    return grouped(
         (boundary_text(boundary) + (f" on {boundary.platform}" if len(platforms) > 1 else ""), boundary.case)
         for boundary in sorted(summary.boundaries, key=_by_release(summary))
     )
@@ -136,16 +88,16 @@ def _between(boundary: Boundary) -> str:
         f"{OUTCOMES[Outcome.UNSUPPORTED].label} between": boundary.unsupported,
         "unsteady between": boundary.unsteady,
     }
-    named = (f"{what}: {_listing(releases)}" for what, releases in between.items() if releases)
+    named = (f"{what}: {listing(releases)}" for what, releases in between.items() if releases)
     return "; ".join(named) or "whether a release lies between is not known"
 
 
 def _ending(ending: Ending) -> str:
-    return label(ending.outcome, ending.exception)
+    return " ".join((label(ending.outcome, ending.exception), *map(warned_text, ending.warned)))
 
 
 def _operator_changes(summary: Summary) -> tuple[Entry, ...]:
-    return _grouped(
+    return grouped(
         (operator_change_text(change), change.case)
         for change in sorted(summary.operator_changes, key=_by_release(summary))
     )
@@ -158,20 +110,3 @@ def operator_change_text(change: OperatorChange) -> str:
         return f"{start}attention by {change.before or 'no operator of its own'}, then by {change.after or 'none'}"
     more = [f"and {len(change.diff) - MOST_DIFF} lines more"] if len(change.diff) > MOST_DIFF else []
     return start + "; ".join([*change.diff[:MOST_DIFF], *more])
-
-
-def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[Entry, ...]:
-    """Tell each text once, with the cases that it holds for."""
-    told: dict[str, list[str]] = {}
-    for text, case in pairs:
-        told.setdefault(text, []).append(case)
-    return tuple(_entry(text, [Place(case) for case in cases]) for text, cases in told.items())
-
-
-def _entry(text: str, places: Sequence[Place]) -> Entry:
-    return Entry(text, tuple(places[:MOST_PLACES]), max(0, len(places) - MOST_PLACES))
-
-
-def _listing(names: Sequence[str]) -> str:
-    more = [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    return ", ".join([*names[:MOST_NAMES], *more])

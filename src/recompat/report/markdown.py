@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from recompat.report.findings import sections
-from recompat.report.notes import conclusion, gaps, notes, totals
+from recompat.report.notes import conclusion, families, gaps, notes, totals
 from recompat.report.style import cell_text, legend
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recompat.report.findings import Section
+    from recompat.report.entries import Section
     from recompat.report.notes import Gap, Line, Note
     from recompat.summary import Column, Summary
 
@@ -37,6 +37,7 @@ def render_markdown(summary: Summary) -> str:
         _matrix(summary),
         _pairs("Legend", legend(summary)),
         _pairs("Totals", totals(summary)),
+        _families(summary),
         _notes(notes(summary)),
         *(_section(section) for section in sections(summary)),
         _gaps(gaps(summary)),
@@ -66,6 +67,11 @@ def _matrix(summary: Summary) -> str:
 
 def _pairs(title: str, pairs: Iterator[tuple[str, str]]) -> str:
     return f"## {title}\n\n" + "\n".join(f"- **{escape(name)}**: {escape(text)}" for name, text in pairs)
+
+
+def _families(summary: Summary) -> str:
+    heading, rows = families(summary)
+    return f"## Families\n\n{_table(heading, [[escape(text) for text in row] for row in rows])}" if rows else ""
 
 
 def _notes(found: Sequence[Note]) -> str:

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.detection import Detection
 from recompat.errors import ExitCode
 from recompat.model import Outcome, Verdict
-from recompat.report.style import DRIFT, OUTCOMES, drift_text, label, mark, replay_text
+from recompat.report.style import DRIFT, OUTCOMES, drift_text, ending_text, mark, replay_text, warned_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from recompat.cells import Cell, Claim
     from recompat.model import Difference, Mismatch
     from recompat.summary import Summary
 
-__all__ = ["Gap", "Line", "Note", "conclusion", "gaps", "notes", "totals"]
+__all__ = ["Gap", "Line", "Note", "conclusion", "expected_text", "families", "gaps", "notes", "totals"]
 
 GRAVEST_FIRST = (
     Verdict.REGRESSED,
@@ -91,8 +92,29 @@ def totals(summary: Summary) -> Iterator[tuple[str, str]]:
         if count
     )
     yield "outcomes", f"{', '.join(outcomes) or 'none'} (of {counts.cells})"
+    told = {detection: counts.detections.get(detection, 0) for detection in Detection}
+    yield (
+        "detection",
+        f"{', '.join(f'{one} {count}' for one, count in told.items())} (of {sum(told.values())} that ended)",
+    )
     verdicts = (f"{verdict} {count}" for verdict, count in counts.verdicts.items() if count)
     yield "verdicts", f"{', '.join(verdicts) or 'none'} (of {counts.cells})"
+
+
+def families(summary: Summary) -> tuple[Sequence[str], list[list[str]]]:
+    """Count the cells of each family, by what torch makes of them; the counts of a line add up to its cells.
+
+    Returns:
+        The heading and the rows of a table; no rows where there is one family alone, or no file that names its own.
+    """
+    heading = ("family", "cases", "cells", *(f"{one}" for one in Detection), "no answer")
+    rows = []
+    named = any(row.family != row.id.partition("::")[0] for row in summary.cases)
+    for family, counts in summary.families.items() if named and len(summary.families) > 1 else ():
+        told = [counts.detections.get(detection, 0) for detection in Detection]
+        numbers = (counts.cases, counts.cells, *told, counts.cells - sum(told))
+        rows.append([family, *map(str, numbers)])
+    return heading, rows
 
 
 def conclusion(summary: Summary) -> str:
@@ -118,13 +140,13 @@ def _count(number: int, noun: str) -> str:
 
 def _lines(cell: Cell) -> Iterator[Line]:
     phase = f" in {cell.phase}" if cell.phase else ""
-    yield Line("got", " ".join(filter(None, (label(cell.outcome, cell.exception) + phase, drift_text(cell)))))
+    yield Line("got", " ".join(filter(None, (ending_text(cell) + phase, drift_text(cell)))))
     if cell.message:  # what follows its first line is told better by the mismatches, if they could be read
         yield Line("message", cell.message.partition("\n")[0] if cell.mismatches else cell.message, verbatim=True)
     if cell.detail:
         yield Line("detail", cell.detail, verbatim=True)
     yield from _some("mismatch", [_mismatch(mismatch) for mismatch in cell.mismatches])
-    yield from _some("differs", [_difference(difference) for difference in cell.differences if not difference.equal])
+    yield from _some("differs", [_difference(one, cell) for one in cell.differences if not one.equal])
     yield from _why(cell)
     if cell.flaky or cell.process_dependent:
         yield Line("replays", replay_text(cell.replays))
@@ -134,7 +156,7 @@ def _lines(cell: Cell) -> Iterator[Line]:
     if claim is None:
         yield Line("expected", "nothing; add a claim to expectations.toml")
     else:
-        yield Line("expected", _expected(claim), link=claim.link)
+        yield Line("expected", expected_text(claim), link=claim.link)
 
 
 def _why(cell: Cell) -> Iterator[Line]:
@@ -151,8 +173,9 @@ def _some(caption: str, texts: list[str]) -> Iterator[Line]:
         yield Line(caption, f"and {len(texts) - MOST} more")
 
 
-def _difference(difference: Difference) -> str:
+def _difference(difference: Difference, cell: Cell) -> str:
     number = "no number" if difference.max_abs_diff is None else f"by {difference.max_abs_diff:.3g} at most"
+    number += " (never repeats)" if cell.varies else ""
     return f"{difference.name} {number}" + (f": {difference.note}" if difference.note else "")
 
 
@@ -166,6 +189,8 @@ def _mismatch(mismatch: Mismatch) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _expected(claim: Claim) -> str:
+def expected_text(claim: Claim) -> str:
+    """Say what was claimed, for which releases, and why."""
     wanted = claim.exception if claim.outcome is Outcome.RAISES and claim.exception else OUTCOMES[claim.outcome].label
-    return f"{wanted} for torch {claim.torch}: {claim.reason}"
+    warned = "" if claim.warns is None else f" {' '.join(map(warned_text, claim.warns)) or 'without a warning'}"
+    return f"{wanted}{warned} for torch {claim.torch}: {claim.reason}"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from recompat.model import Outcome
 from recompat.report.findings import boundary_text, operator_change_text
 from recompat.report.page import code_lines, columns, heading, section, wrapped
+from recompat.report.repairs import NO_REPAIR
 from recompat.report.show_cell import cell_lines, frames, reproduce, why
-from recompat.report.style import cell_text, paint
+from recompat.report.style import cell_text, paint, report_link
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
@@ -29,15 +30,34 @@ def render_case(view: CaseView, paper: Paper) -> str:
     """Draw a case; ``paper.detail`` below 0 leaves all but its outcomes and boundaries out."""
     parts = [f"{heading(paper, view.id)}\n{clean(view.title)}"]
     if paper.detail >= 0:
+        parts.append(section(paper, "About", _about(view, paper)))
         parts.append(_source(view, paper))
     parts.append(section(paper, "Outcomes", _outcomes(view, paper)))
     parts.append(section(paper, "Boundaries", _boundaries(view.boundaries, paper)))
+    parts.append(section(paper, "Repairs, and where they pass", _repairs(view, paper)))
     if paper.detail >= 0:
         if not view.chosen:
             parts.append(section(paper, "Why", _causes(view, paper)))
         parts.append(section(paper, "Operators changed, the outcome did not", _operators(view.operator_changes, paper)))
         parts += _chosen(view, paper)
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _about(view: CaseView, paper: Paper) -> Iterator[str]:
+    about = view.about
+    if about.text:
+        yield from wrapped(paper, about.text)
+    facts = [("family", view.family)]
+    facts += [("reports", " ".join(map(report_link, about.reports)))] if about.reports else []
+    facts += [("repairs", ", ".join(about.repairs))] if about.repairs else []
+    yield from columns(paper, facts)
+
+
+def _repairs(view: CaseView, paper: Paper) -> Iterator[str]:
+    for repair in view.repairs:
+        yield from wrapped(paper, f"{repair.title} ({repair.where})", f"{clean(repair.case)}: ")
+    if view.about.unrepaired:
+        yield from wrapped(paper, f"{NO_REPAIR}: {view.about.unrepaired}")
 
 
 def _source(view: CaseView, paper: Paper) -> str:

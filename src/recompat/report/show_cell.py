@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recompat.detection import Detection
 from recompat.evidence import RETURNED, operator_diff, telling_pair
-from recompat.model import Outcome
+from recompat.report.notes import expected_text
 from recompat.report.page import code_lines, columns, section, table, wrapped
-from recompat.report.style import OUTCOMES, cell_text, label, paint, replay_text
+from recompat.report.style import DETECTIONS, cell_text, ending_text, label, paint, replay_text
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recompat.cells import Cell, Claim
+    from recompat.cells import Cell
     from recompat.model import Call, Evidence, Mismatch, TensorMeta
     from recompat.report.page import Paper
     from recompat.views import CaseView, Seen
@@ -77,10 +78,13 @@ def _outcome(seen: Seen, paper: Paper) -> list[str]:
 def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
     cell = seen.cell
     where = f" in {cell.phase}" if cell.phase else ""
-    marks = cell_text(cell).removeprefix(label(cell.outcome, cell.exception)).strip()
-    yield "outcome", f"{label(cell.outcome, cell.exception)}{where} {marks}".strip()
+    marks = cell_text(cell).removeprefix(ending_text(cell)).strip()
+    yield "outcome", f"{ending_text(cell)}{where} {marks}".strip()
+    if cell.detection not in {None, Detection.FINE}:
+        yield "torch", f"{DETECTIONS[cell.detection]} ({cell.detection})"
     yield "verdict", cell.verdict.value
-    yield "expected", _expected(cell.expectation)
+    claim = cell.expectation
+    yield "expected", expected_text(claim) if claim else "nothing; expectations.toml has no claim for it"
     if cell.expectation and cell.expectation.link:
         yield "link", cell.expectation.link
     if cell.cause and cell.detail:
@@ -90,13 +94,6 @@ def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
     if cell.unsteady:
         yield "differ in", ", ".join(cell.unsteady)
     yield "recorded", cell.date or NOT_RECORDED
-
-
-def _expected(claim: Claim | None) -> str:
-    if claim is None:
-        return "nothing; expectations.toml has no claim for it"
-    wanted = claim.exception if claim.outcome is Outcome.RAISES and claim.exception else OUTCOMES[claim.outcome].label
-    return f"{wanted} for torch {claim.torch}: {claim.reason}"
 
 
 def _settings(cell: Cell, evidence: Evidence | None, paper: Paper) -> list[str]:
@@ -160,7 +157,7 @@ def _values(cell: Cell) -> list[str]:
         (
             one.name,
             "within" if one.equal else "NOT EQUAL",
-            "" if one.max_abs_diff is None else f"{one.max_abs_diff:.3g}",
+            "" if one.max_abs_diff is None else f"{one.max_abs_diff:.3g}" + (" (never repeats)" if cell.varies else ""),
             one.note or "",
         )
         for one in cell.differences

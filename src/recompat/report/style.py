@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.detection import Detection
 from recompat.model import Outcome, Verdict
 from recompat.replays import bare_name
 from recompat.report.text import clean, shorten
@@ -18,17 +19,22 @@ if TYPE_CHECKING:
     from recompat.summary import Summary
 
 __all__ = [
+    "DETECTIONS",
     "DRIFT",
+    "OUTCOMES",
     "PROCESS_DEPENDENT",
     "Look",
     "cell_text",
     "drift_text",
+    "ending_text",
     "label",
     "largest",
     "legend",
     "mark",
     "paint",
     "replay_text",
+    "report_link",
+    "warned_text",
 ]
 
 
@@ -72,6 +78,15 @@ DRIFT = Look(
     "1;33",
 )
 
+UNRELATED = Look("°", "torch fails, and the exception is about something else than what the case is about", "1;33")
+
+DETECTIONS: dict[Detection, str] = {
+    Detection.FINE: "passes",
+    Detection.NOTICED: "notices, and raises",
+    Detection.SILENT: "goes on with other values",
+    Detection.UNRELATED: "fails with an exception that is about something else",
+}
+
 LONGEST_LABEL = 28
 
 
@@ -100,7 +115,24 @@ def largest(cell: Cell) -> str:
 
 def cell_text(cell: Cell) -> str:
     """Write a cell of the table, in full."""
-    return " ".join(filter(None, (label(cell.outcome, cell.exception), drift_text(cell), mark(cell))))
+    return " ".join(filter(None, (ending_text(cell), drift_text(cell), mark(cell))))
+
+
+def ending_text(cell: Cell) -> str:
+    """Say how a cell ended, an exception that is about something else marked as such, with what it warned."""
+    unrelated = UNRELATED.label if cell.detection is Detection.UNRELATED else ""
+    return " ".join((label(cell.outcome, cell.exception) + unrelated, *map(warned_text, cell.warned)))
+
+
+def warned_text(category: str) -> str:
+    """Name a warning that a case gave, to stand behind how it ended."""
+    return f"+{shorten(clean(bare_name(category)), LONGEST_LABEL)}"
+
+
+def report_link(report: str) -> str:
+    """Where a public report such as ``pytorch/pytorch#141896`` stands."""
+    repository, _, number = report.partition("#")
+    return f"https://github.com/{repository}/issues/{number}"
 
 
 def replay_text(replays: dict[Replay, str]) -> str:
@@ -128,6 +160,10 @@ def legend(summary: Summary) -> Iterator[tuple[str, str]]:
                 yield shown, f"{look.meaning}: {clean(', '.join(sorted(types)))}"
         elif summary.totals.outcomes[outcome]:
             yield look.label, look.meaning
+    if any(cell.detection is Detection.UNRELATED for cell in summary.cells):
+        yield UNRELATED.label, UNRELATED.meaning
+    if any(cell.warned for cell in summary.cells):
+        yield "+Warning", "a warning that the reference does not give, where a case observes them"
     if summary.totals.drift:
         yield DRIFT.label, DRIFT.meaning
     for verdict, look in VERDICTS.items():

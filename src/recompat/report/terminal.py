@@ -11,16 +11,16 @@ from tabulate import tabulate
 
 from recompat.cells import Cell
 from recompat.report.findings import sections
-from recompat.report.notes import conclusion, gaps, notes, totals
+from recompat.report.notes import conclusion, families, gaps, notes, totals
 from recompat.report.style import cell_text, legend, paint
 from recompat.report.text import clean, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recompat.report.findings import Section
+    from recompat.report.entries import Section
     from recompat.report.notes import Gap, Note
-    from recompat.summary import Column, Summary
+    from recompat.summary import Column, Row, Summary
 
 __all__ = ["render_terminal"]
 
@@ -49,7 +49,7 @@ def render_terminal(summary: Summary, *, width: int = 100, colour: bool = False)
     """Draw the matrix for a terminal of ``width`` columns; columns that do not fit go below, in blocks of releases."""
     width = max(width, NARROWEST)
     parts = [*_tables(summary, width, colour=colour), _captioned(legend(summary), width)]
-    parts += [_captioned(totals(summary), width)]
+    parts += [_captioned(totals(summary), width), _families(summary)]
     found, missing = notes(summary), gaps(summary)
     if found:
         parts.append("Unexpected, flaky or process-dependent:\n" + "\n".join(_notes(found, width)))
@@ -73,12 +73,16 @@ def _tables(summary: Summary, width: int, *, colour: bool) -> Iterator[str]:
 
 def _rows(summary: Summary, limit: int) -> list[_Row]:
     table: list[_Row] = []
-    for file, group in groupby(summary.lines(), key=lambda line: line[0].id.partition("::")[0]):
-        table.append(_Row(clean(f"{file}::")))
+    for (family, file), group in groupby(summary.lines(), key=_place):
+        table.append(_Row(clean(f"{file}::" if family in {"", file} else f"{family}: {file}::")))
         for row, cells in group:
             texts = tuple(shorten(cell_text(cell), limit) for cell in cells)
             table.append(_Row(clean(row.id.partition("::")[2]), cells, texts))
     return table
+
+
+def _place(line: tuple[Row, tuple[Cell, ...]]) -> tuple[str, str]:
+    return line[0].family, line[0].id.partition("::")[0]
 
 
 def _head(column: Column) -> str:
@@ -103,6 +107,11 @@ def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
         used += GAP + width
     if block:
         yield block
+
+
+def _families(summary: Summary) -> str:
+    heading, rows = families(summary)
+    return tabulate(rows, heading, tablefmt="simple") if rows else ""
 
 
 def _captioned(pairs: Iterator[tuple[str, str]], width: int) -> str:

@@ -1,0 +1,97 @@
+"""What a section below the table is made of: sentences, and below each where it holds. Formats lay it out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recompat.report.style import largest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from recompat.cells import Cell
+    from recompat.summary import Summary
+
+__all__ = ["Entry", "Place", "Section", "entry", "environment_names", "grouped", "listing", "releases", "told_once"]
+
+MOST_PLACES = 8  # lines below an entry
+MOST_NAMES = 12  # names in a list
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A case for which a sentence holds, and on which releases where they are not in the sentence."""
+
+    case: str
+    where: str = ""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A sentence, and below it where it holds; ``more`` counts places that are not listed.
+
+    All of it is text from records: formats clean or escape it.
+    """
+
+    text: str
+    places: tuple[Place, ...]
+    more: int
+
+
+class Section(msgspec.Struct, frozen=True):
+    """What is told under one heading; there are no sections without an entry."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def entry(text: str, places: Sequence[Place]) -> Entry:
+    """Make an entry, whose places are cut to what a reader looks at."""
+    return Entry(text, tuple(places[:MOST_PLACES]), max(0, len(places) - MOST_PLACES))
+
+
+def grouped(pairs: Iterable[tuple[str, str]]) -> tuple[Entry, ...]:
+    """Tell each text once, with the cases that it holds for."""
+    told: dict[str, list[str]] = {}
+    for text, case in pairs:
+        told.setdefault(text, []).append(case)
+    return tuple(entry(text, [Place(case) for case in cases]) for text, cases in told.items())
+
+
+def told_once(summary: Summary, told: Iterable[tuple[str, Cell]]) -> tuple[Entry, ...]:
+    """Tell each text once, with the cases and the releases of the cells that it holds for."""
+    by_text: dict[str, dict[str, list[Cell]]] = {}
+    for text, cell in told:
+        by_text.setdefault(text, {}).setdefault(cell.case, []).append(cell)
+    names = environment_names(summary)
+    return tuple(
+        entry(text, [Place(case, releases(names, held)) for case, held in cases.items()])
+        for text, cases in by_text.items()
+    )
+
+
+def environment_names(summary: Summary) -> dict[str, str]:
+    """What environments are called, in order: by the release alone, where it names one of them."""
+    count = Counter(column.torch for column in summary.environments)
+    return {column.id: column.torch if count[column.torch] == 1 else column.id for column in summary.environments}
+
+
+def releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
+    """List the releases of some cells, neighbours as a range; those that drift with the largest difference."""
+    if any(cell.drift for cell in cells):
+        return listing([f"{names[cell.environment]} ({largest(cell)})" for cell in cells])
+    held = {cell.environment for cell in cells}
+    runs: list[list[str]] = [[]]
+    for environment, name in names.items():
+        if environment in held:
+            runs[-1].append(name)
+        elif runs[-1]:
+            runs.append([])
+    return listing([run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs if run])
+
+
+def listing(names: Sequence[str]) -> str:
+    """Name some, and count the rest."""
+    more = [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
+    return ", ".join([*names[:MOST_NAMES], *more])
