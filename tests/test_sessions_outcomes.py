@@ -130,7 +130,7 @@ def _check_the_table(output: str) -> None:
     assert rows["never_runs"] == "n/a"
     assert "replays: cold AttributeError, warm pass, warm-copied pass" in output
     assert "replays: cold pass, warm pass, warm-copied DIFFERS" in output
-    assert f"verdicts  expected {len(OUTCOMES) - 1}, flaky 1 (of {len(OUTCOMES)})" in output
+    assert f"verdicts   expected {len(OUTCOMES) - 1}, flaky 1 (of {len(OUTCOMES)})" in output
     assert f"Unexpected: 1 of {len(OUTCOMES)} cells." in output
 
 

@@ -67,7 +67,9 @@ def bare_name(qualified: str) -> str:
 
 def _ending(trial: Trial) -> tuple[Outcome, str | None, Phase | None]:
     raised = trial.raised
-    return (trial.outcome, None, None) if raised is None else (trial.outcome, raised.type, raised.phase)
+    if raised is None or trial.outcome is Outcome.MOOT:  # by which exception both fail is of no interest
+        return trial.outcome, None, None
+    return trial.outcome, raised.type, raised.phase
 
 
 def _stable_raised(raised: Raised) -> Raised:

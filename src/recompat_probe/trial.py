@@ -62,6 +62,7 @@ def run_trial(source: Source, name: str, around: Around = contextlib.nullcontext
     ``around`` makes the context in which the case's own function is called, and not its reference.
     """
     places = Places(source.path)
+    torch.set_num_threads(1)  # renews a forked process's thread pool, which the engine's threads would race to renew
     try:
         trial = _run(source, name, places, around)
     except CaseError as error:
