@@ -54,8 +54,8 @@ class Row(msgspec.Struct, frozen=True):
     """A case; ``sha256`` is that of its file's bytes, and ``fault`` says why none of the file's cases can be run.
 
     ``family`` is the kind of trouble; ``about`` is what its docstring says, which begins in ``line``; ``reports`` are
-    public ones, such as ``pytorch/pytorch#141896``; ``repairs`` are the broken cases beside which it stands, and
-    ``unrepaired`` says why nothing repairs it. ``restores`` names a setting of which it tells whether it is restored.
+    public ones, such as ``pytorch/pytorch#141896``; ``repairs`` are the broken cases that it repairs, ``repaired_by`` those
+    that repair it, selected or not, and ``unrepaired`` says why nothing does. ``restores`` names a setting of which it tells whether it is restored.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Row(msgspec.Struct, frozen=True):
     about: str = ""
     reports: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
+    repaired_by: tuple[str, ...] = ()
     unrepaired: str | None = None
     restores: Restores | None = None
     line: int = 0
@@ -225,6 +226,7 @@ def _row(case: Case, file: CaseFile) -> Row:
         about=case.about.text,
         reports=case.about.reports,
         repairs=case.about.repairs,
+        repaired_by=tuple(other.id for other in file.cases if case.id in other.about.repairs),
         unrepaired=case.about.unrepaired,
         restores=case.about.restores,
         line=case.about.line,

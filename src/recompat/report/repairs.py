@@ -28,15 +28,16 @@ def repairs(summary: Summary) -> Iterator[Entry]:
     cells = {row.id: held for row, held in summary.lines()}
     for row in summary.cases:
         broken = [cell for cell in cells[row.id] if cell.outcome in BROKEN]
-        beside = [other.id for other in summary.cases if row.id in other.repairs]
-        if broken and (beside or row.unrepaired):
+        if broken and (row.repaired_by or row.unrepaired):
             text = f"{row.id} on {releases(names, broken)}"
-            why = "" if beside else f"; {NO_REPAIR}: {row.unrepaired}"
-            yield entry(text + why, [Place(case, holds(names, cells[case])) for case in beside])
+            why = "" if row.repaired_by else f"; {NO_REPAIR}: {row.unrepaired}"
+            yield entry(text + why, [Place(case, holds(names, cells.get(case, ()))) for case in row.repaired_by])
 
 
 def holds(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
     """Say on which releases a repair passes, of those where it says anything."""
+    if not cells:
+        return "no release, because it was not selected"
     spoken = [cell for cell in cells if cell.outcome not in SILENT]
     sound = [cell for cell in spoken if cell.outcome is Outcome.PASS]
     if not sound:
