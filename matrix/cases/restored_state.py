@@ -61,6 +61,13 @@ def drawn_by_python():
     return round(random.random(), 4)
 
 
+def seed_numpy():
+    """Seed NumPy's generator."""
+    import numpy as np
+
+    np.random.seed(1729)
+
+
 def drawn_by_numpy():
     """Draw a number from NumPy's generator."""
     import numpy as np
@@ -185,6 +192,7 @@ def case_numpy_random(x):
     :requires: numpy.random
     :restores: NumPy's random (use_reentrant=False)
     """
+    seed_numpy()
     function = Watched(drawn_by_numpy)
     return function.compared(checkpoint(function, x, use_reentrant=False))
 
@@ -197,6 +205,7 @@ def case_numpy_random_reentrant(x):
     :requires: numpy.random
     :restores: NumPy's random (use_reentrant=True)
     """
+    seed_numpy()
     function = Watched(drawn_by_numpy)
     return function.compared(checkpoint(function, x, use_reentrant=True))
 
