@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recompat.project import Project
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ("report", "show", "reproduce", "restored")
+COMMANDS = ("report", "show", "reproduce", "restored", "library")
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_the_reference_has_the_help_and_it_fits_a_screen(
     ("arguments", "code", "sentence"),
     [
         (["shwo", "x"], 4, "There is no command shwo; did you mean show?"),
-        (["qqq"], 4, "There is no command qqq; there is report, reproduce, restored, show."),
+        (["qqq"], 4, "There is no command qqq; there is library, report, reproduce, restored, show."),
         (
             ["show"],
             4,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import pytest
 
@@ -9,7 +11,9 @@ from recompat.cases import Case
 from recompat.model import Outcome
 from recompat.report.findings import sections
 from recompat.report.markdown import render_markdown
-from recompat.summary import Summary
+
+if TYPE_CHECKING:
+    from recompat.summary import Summary
 
 BROKEN, SOUND = "patterns::broken", "patterns::sound"
 ABSENT = ends(Outcome.UNSUPPORTED, "There is no torch.x.")

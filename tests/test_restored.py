@@ -8,9 +8,9 @@ from builders import PASSES, differs, ends, raises, record, result
 from recompat.cases import read_case_file
 from recompat.errors import NothingSelected
 from recompat.model import Outcome
+from recompat.pages import restored
 from recompat.project import Project
 from recompat.record import save_record
-from recompat.restored import restored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def test_a_table_for_each_variant_each_word_linked_to_its_case(project: Project)
 
 
 def test_it_needs_cases_that_say_so_and_records(project: Project) -> None:
-    with pytest.raises(NothingSelected, match="Nothing is recorded in"):
+    with pytest.raises(NothingSelected, match="Nothing is recorded of these cases in"):
         restored(project)
     (project.cases / "kept.py").write_text("def case_other(x): ...\n")
     with pytest.raises(NothingSelected, match="No case has a field such as :restores:"):

@@ -37,7 +37,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class CaseFile(msgspec.Struct, frozen=True):
-    """A file of ``matrix/cases``.
+    """A file of ``matrix/cases``; ``title`` is its docstring's first line.
 
     ``fault`` says in a sentence why none of its cases can be run. A file whose cases are not known then stands in the
     matrix as the one case ``file::*``.
@@ -47,6 +47,7 @@ class CaseFile(msgspec.Struct, frozen=True):
     sha256: str
     cases: tuple[Case, ...]
     fault: str | None = None
+    title: str = ""
 
 
 def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
@@ -71,7 +72,8 @@ def read_case_file(path: Path) -> CaseFile:
             raise _Fault(" is imported by its name, which is no Python identifier; rename it, to my_pattern.py say.")
         source = _read(path)
         sha256 = hashlib.sha256(source).hexdigest()
-        cases = _cases(path, source)
+        tree = _parsed(path, source)
+        cases = _cases(path, tree)
     except _Fault as error:
         return CaseFile(path, "", unknown, f"{shown}{error}")
     twice = [name for name, count in Counter(case.id for case in cases).items() if count > 1]
@@ -79,7 +81,8 @@ def read_case_file(path: Path) -> CaseFile:
         names = ", ".join(PREFIX + name.partition("::")[2] for name in twice)
         fault = f"{shown} defines {names} more than once; rename all but one."
         return CaseFile(path, sha256, tuple({case.id: case for case in cases}.values()), fault)
-    return CaseFile(path, sha256, cases)
+    title = _words(ast.get_docstring(tree)).partition("\n")[0].strip()
+    return CaseFile(path, sha256, cases, title=title)
 
 
 def _family(file: CaseFile) -> str:
@@ -99,14 +102,17 @@ def _read(path: Path) -> bytes:
         raise _Fault(f" cannot be read ({error.strerror}); make it readable.") from error
 
 
-def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
+def _parsed(path: Path, source: bytes) -> ast.Module:
     try:
-        tree = ast.parse(source, filename=path.name)
+        return ast.parse(source, filename=path.name)
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
         raise _Fault(f"{line} is not valid Python: {error.msg}.") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise _Fault(f" is not valid Python: {str(error) or 'it is nested too deeply'}.") from error
+
+
+def _cases(path: Path, tree: ast.Module) -> tuple[Case, ...]:
     plain = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
     for node in ast.walk(tree):
         if isinstance(node, DEFINITIONS) and node.name.startswith(PREFIX) and node not in plain:
@@ -123,12 +129,16 @@ def _cases(path: Path, source: bytes) -> tuple[Case, ...]:
 
 def _case(stem: str, family: str, node: ast.FunctionDef, names: list[str]) -> Case:
     name = node.name.removeprefix(PREFIX)
-    docstring = (ast.get_docstring(node) or "").encode(errors="backslashreplace").decode()
+    docstring = _words(ast.get_docstring(node))
     title = docstring.partition("\n")[0].strip() or name.replace("_", " ")
     try:
         return Case(f"{stem}::{name}", title, family, read_about(docstring, stem, node.lineno, names))
     except DocFault as fault:
         raise _Fault(str(fault)) from None
+
+
+def _words(docstring: str | None) -> str:
+    return (docstring or "").encode(errors="backslashreplace").decode()
 
 
 def _named_family(tree: ast.Module) -> str | None:

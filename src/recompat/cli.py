@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"recompat {__version__}")
     made.set_defaults(command=_help, project=None, records=None, quiet=False, verbose=False)
     commands = made.add_subparsers(metavar="COMMAND", parser_class=_Parser, title="commands")
-    for add in (_add_report, _add_show, _add_reproduce, _add_restored):
+    for add in (_add_report, _add_show, _add_reproduce, _add_restored, _add_library):
         add(commands)
     return made
 
@@ -79,6 +79,10 @@ def _add_reproduce(commands: Commands[_Parser]) -> None:
 
 def _add_restored(commands: Commands[_Parser]) -> None:
     _subparser(commands, "restored", "print, as Markdown, which settings each release restores at recompute", _restored)
+
+
+def _add_library(commands: Commands[_Parser]) -> None:
+    _subparser(commands, "library", "print, as Markdown, every case and how it ends along the releases", _library)
 
 
 def _help(given: argparse.Namespace) -> ExitCode:
@@ -136,9 +140,16 @@ def _reproduce(given: argparse.Namespace) -> ExitCode:
 
 
 def _restored(given: argparse.Namespace) -> ExitCode:
-    from recompat.restored import restored
+    from recompat.pages import restored
 
     print(restored(_project(given)), end="")  # noqa: T201
+    return ExitCode.OK
+
+
+def _library(given: argparse.Namespace) -> ExitCode:
+    from recompat.pages import library
+
+    print(library(_project(given)), end="")  # noqa: T201
     return ExitCode.OK
 
 

@@ -55,7 +55,8 @@ class Row(msgspec.Struct, frozen=True):
 
     ``family`` is the kind of trouble; ``about`` is what its docstring says, which begins in ``line``; ``reports`` are
     public ones, such as ``pytorch/pytorch#141896``; ``repairs`` are the broken cases that it repairs, ``repaired_by`` those
-    that repair it, selected or not, and ``unrepaired`` says why nothing does. ``restores`` names a setting of which it tells whether it is restored.
+    that repair it, selected or not, and ``unrepaired`` says why nothing does. ``restores`` names a setting of which it
+    tells whether it is restored. ``file_title`` is what its file says of itself.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Row(msgspec.Struct, frozen=True):
     unrepaired: str | None = None
     restores: Restores | None = None
     line: int = 0
+    file_title: str = ""
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -230,6 +232,7 @@ def _row(case: Case, file: CaseFile) -> Row:
         unrepaired=case.about.unrepaired,
         restores=case.about.restores,
         line=case.about.line,
+        file_title=file.title,
     )
 
 

@@ -1,0 +1,111 @@
+"""``docs/library.md``: every case, what it is about, and how it ends along the releases."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from tabulate import tabulate
+
+from recompat.detection import Detection
+from recompat.model import Outcome
+from recompat.report.markdown import code, escape
+from recompat.report.repairs import NO_REPAIR
+from recompat.report.style import DETECTIONS, DRIFT, UNRELATED, ending_text, report_link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from recompat.cells import Cell
+    from recompat.summary import Row, Summary
+
+    Line = tuple[Row, Sequence[Cell]]
+
+__all__ = ["render_library"]
+
+CASES: Final = "../matrix/cases"
+
+
+def render_library(summary: Summary) -> str:
+    """Write a chapter for each family, and in it a section for each case."""
+    parts = ["# The case library", _introduction(summary), _overview(summary)]
+    for family, lines in groupby(summary.lines(), key=lambda line: line[0].family):
+        parts.append(f"## {escape(family)}")
+        for file, group in groupby(lines, key=lambda line: line[0].file):
+            of_file = list(group)
+            parts.append(f"### [{escape(file)}]({CASES}/{file})\n\n{escape(of_file[0][0].file_title)}")
+            parts += [_case(summary, line) for line in of_file]
+    parts.append("This page is made from the records by `recompat library`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _introduction(summary: Summary) -> str:
+    first, last = summary.environments[0].torch, summary.environments[-1].torch
+    counts = summary.totals
+    told = "; ".join(f"*{one}*: {DETECTIONS[one]}" for one in Detection)
+    return (
+        f"{counts.cases} cases in {len(summary.families)} families, run on {counts.environments} releases of torch from "
+        f"{escape(first)} to {escape(last)}. Each ending is followed by its reason. {UNRELATED.label}: {UNRELATED.meaning}. "
+        f"{DRIFT.label}: the case passes though settings or operators were not the same in recomputation.\n\n"
+        f"The table counts what torch makes of the cases on {escape(last)}. {told}; *no answer*: what is needed is not there, or "
+        f"the reference fails too."
+    )
+
+
+def _overview(summary: Summary) -> str:
+    heading = ["family", "cases", *Detection, "no answer"]
+    newest = [(row, cells[-1]) for row, cells in summary.lines()]
+    rows = []
+    for family in summary.families:
+        told = [cell.detection for row, cell in newest if row.family == family]
+        counts = [told.count(one) for one in Detection]
+        link = f"[{escape(family)}](#{family.lower()})"
+        rows.append([link, len(told), *counts, len(told) - sum(counts)])
+    return tabulate(rows, heading, tablefmt="github")
+
+
+def _case(summary: Summary, line: Line) -> str:
+    row, cells = line
+    name = row.id.partition("::")[2]
+    title = f'<a id="{_anchor(row.id)}"></a>\n\n#### [{escape(name)}]({CASES}/{row.file}#L{row.line})'
+    facts = [*_endings(summary, cells), *_beside(row)]
+    if row.reports:
+        facts.append(f"reports: {', '.join(f'[{escape(one)}]({report_link(one)})' for one in row.reports)}")
+    about = f"{_prose(row.title)} {_prose(row.about)}".strip()
+    return "\n\n".join((title, about, "\n".join(f"- {fact}" for fact in facts)))
+
+
+def _endings(summary: Summary, cells: Sequence[Cell]) -> Iterator[str]:
+    """Neighbouring releases with the same ending and the same claim, by the first and the last of them."""
+    releases = {column.id: column.torch for column in summary.environments}
+    seen = [cell for cell in cells if cell.outcome is not Outcome.NOT_RUN]
+    for _, group in groupby(seen, key=lambda cell: (_ending(cell), cell.expectation)):
+        run = list(group)
+        ends = dict.fromkeys((releases[run[0].environment], releases[run[-1].environment]))
+        claim = run[0].expectation
+        reason = f": {escape(claim.reason)}" if claim else ""
+        link = f" [more]({claim.link})" if claim and claim.link else ""
+        yield f"{escape(' to '.join(ends))}: **{escape(_ending(run[0]))}**{reason}{link}"
+
+
+def _ending(cell: Cell) -> str:
+    return f"{ending_text(cell)} {DRIFT.label if cell.drift else ''}".strip()
+
+
+def _beside(row: Row) -> Iterator[str]:
+    for caption, cases in (("repaired by", row.repaired_by), ("repairs", row.repairs)):
+        if cases:
+            links = (f"[{escape(case.partition('::')[2])}](#{_anchor(case)})" for case in cases)
+            yield f"{caption}: {', '.join(links)}"
+    if row.unrepaired:
+        yield f"{NO_REPAIR}: {_prose(row.unrepaired)}"
+
+
+def _anchor(case: str) -> str:
+    return case.replace("::", "-")
+
+
+def _prose(text: str) -> str:
+    """Write the words of a docstring, in which code stands between double backticks."""
+    parts = text.split("``")
+    return "".join(code(part) if number % 2 else escape(part) for number, part in enumerate(parts))
