@@ -24,6 +24,7 @@ class Scaled(torch.nn.Module):
     """A block with a keyword argument."""
 
     def forward(self, x, scale=1.0):
+        """Scale and squash."""
         return torch.tanh(x * scale)
 
 

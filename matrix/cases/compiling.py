@@ -49,6 +49,7 @@ class Block(torch.nn.Module):
         self.weight = torch.nn.Parameter(weight.detach())
 
     def forward(self, x):
+        """Call the function with the module's weight."""
         return self.function(x, self.weight)
 
 
@@ -128,6 +129,8 @@ def case_region_compiled_by_aot_eager(x, weight):
 def case_selective_region_compiled(x, weight):
     """torch.compile around a selectively checkpointed region, with the aot_eager backend.
 
+    The policy marks operators in the compiler's graph; what is kept is decided there.
+
     :report: pytorch/torchtitan#1668
     :report: pytorch/torchtitan#1631
     :requires: torch.utils.checkpoint.create_selective_checkpoint_contexts
@@ -198,7 +201,7 @@ def case_recompiled_around_regions(x, weight):
 
 
 def case_recompiled_between_regions_oldest_first(x, weight):
-    """The function that is recompiled between its regions, with the newest-first search of graphs switched off.
+    """A function that is recompiled between its regions, with graphs tried oldest first.
 
     Graphs are tried in the order in which they were compiled, so recomputation finds the one that forward took.
 
@@ -217,6 +220,8 @@ def case_recompiled_between_regions_oldest_first(x, weight):
 
 def case_exported_region(x, weight):
     """torch.export of a module that holds a region.
+
+    The exported program holds the operators and no region: it runs, and it recomputes nothing.
 
     :requires: torch.export.export
     :reference: export_reference

@@ -1,7 +1,7 @@
 """Recomputation stops early, and what it recomputed can be read once.
 
-From torch 2.1 on, recomputation with ``use_reentrant=False`` ends by an exception as soon as it has the last tensor that
-backward needs: what follows in the function does not run again. Each tensor is given out once and then dropped.
+From torch 2.1 on, recomputation with ``use_reentrant=False`` ends by an exception as soon as it has the last tensor
+that backward needs: what follows in the function does not run again. Each tensor is given out once and then dropped.
 """
 
 import torch
@@ -18,11 +18,13 @@ class SquareReadingTwice(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x):
+        """Save the input and square it."""
         ctx.save_for_backward(x)
         return x * x
 
     @staticmethod
     def backward(ctx, grad):
+        """Read what was saved twice."""
         if len(ctx.saved_tensors) != 1:
             raise ValueError("one tensor was saved")
         (x,) = ctx.saved_tensors
@@ -34,11 +36,13 @@ class SquareReadingOnce(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x):
+        """Save the input and square it."""
         ctx.save_for_backward(x)
         return x * x
 
     @staticmethod
     def backward(ctx, grad):
+        """Read what was saved once."""
         saved = ctx.saved_tensors
         if len(saved) != 1:
             raise ValueError("one tensor was saved")
@@ -116,7 +120,7 @@ def squared_reference(x):
 def case_scope_closed_at_end(x):
     """A scope that the region opens at its start and closes in its last line.
 
-    Recomputation stops before that line, so the scope stays open: a profiler range, a switched setting, a swapped weight.
+    Recomputation stops before that line, so the scope stays open: a profiler range, a setting, a swapped weight.
 
     :report: ByteDance-Seed/VeOmni#926
     """

@@ -174,7 +174,7 @@ def case_backward_twice(x, weight):
 def case_frozen_input_reentrant(x, adapter, head):
     """use_reentrant=True where no input of the region requires a gradient.
 
-    The parameters inside get no gradient at all: an adapter on a frozen embedding stays untrained while the head learns.
+    The parameters inside get no gradient at all: an adapter on a frozen embedding stays as it is while the head learns.
 
     :report: pytorch/pytorch#7617
     :report: huggingface/transformers#42489
