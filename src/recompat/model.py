@@ -73,7 +73,7 @@ class Verdict(StrEnum):
 class Replay(StrEnum):
     """One pass over all cases by an interpreter of its own.
 
-    ``cold`` is forked from a process that has imported torch alone and gives the verdict. The warm ones have
+    ``cold`` is forked from a process that has imported torch (and sympy) alone and gives the verdict. The warm ones have
     imported ``torch._dynamo`` too; ``warm-copied`` runs copies of the case files in another folder.
     """
 

@@ -5,7 +5,7 @@ Started by path, so that nothing is installed beside torch and no path is added:
     python -I -B -X faulthandler .../recompat_probe/__main__.py --out FILE [options] [FILE.py::case ...]
 
 ``--facts``             only say what is installed; run nothing. Imports ``torch._dynamo`` too, which byte-compiles it.
-``--warm``              import ``torch._dynamo`` before the first trial (else torch alone).
+``--warm``              import ``torch._dynamo`` before the first trial (else torch, and sympy, which ``torch._dynamo`` needs).
 ``--evidence``          after all trials, run each case once more and watch it: an ``evidence`` event each.
 ``--isolation fork``    a forked child per trial (the default where there is fork). With ``none`` the trial runs in this
                         process: the host starts one process per case and reads a death as that case's.
