@@ -71,6 +71,9 @@ def test_one_family_needs_no_table() -> None:
 WARNED = msgspec.structs.replace(PASSES, warnings=(Warned("builtins.UserWarning", "soon"),))
 
 
+TWICE = msgspec.structs.replace(WARNED, warnings=(*WARNED.warnings, Warned("builtins.FutureWarning", "now")))
+
+
 @pytest.mark.parametrize(
     ("warns", "trial", "verdict"),
     [
@@ -80,6 +83,7 @@ WARNED = msgspec.structs.replace(PASSES, warnings=(Warned("builtins.UserWarning"
         (("builtins.UserWarning",), WARNED, Verdict.EXPECTED),
         (("builtins.UserWarning",), PASSES, Verdict.CHANGED),
         (("builtins.FutureWarning",), WARNED, Verdict.CHANGED),
+        (("builtins.UserWarning", "builtins.FutureWarning"), TWICE, Verdict.EXPECTED),
     ],
 )
 def test_a_claim_may_speak_of_warnings(warns: tuple[str, ...] | None, trial: Trial, verdict: Verdict) -> None:
