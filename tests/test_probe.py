@@ -166,6 +166,21 @@ def test_only_a_warm_replay_has_imported_dynamo(probing: Probing, options: list[
     assert probing.trial(source, *options)["outcome"] == "pass"
 
 
+def test_a_cold_replay_has_imported_what_dynamo_needs_of_others(tmp_path: Path) -> None:
+    probing = Probing(unpacked(tmp_path), tmp_path)
+    source = "import sys\ndef reference(): return True\ndef case_it(): return 'sympy' in sys.modules"
+    assert probing.trial(source)["outcome"] == "differs"  # it is not there, and that is no trouble
+    (site_packages,) = tmp_path.glob("env/lib/*/site-packages")
+    (site_packages / "sympy.py").write_text("")
+    assert probing.trial(source)["outcome"] == "pass"
+
+
+def test_a_trial_has_one_thread_whatever_its_parent_had(probing: Probing) -> None:
+    source = "import torch\ntorch.set_num_threads(3)\ndef reference(): return 1\ndef case_it(): return torch.get_num_threads()"
+    assert probing.trial(source)["outcome"] == "differs"  # the case's own doing is left alone
+    assert probing.trial(source.replace("torch.set_num_threads(3)", ""))["outcome"] == "pass"
+
+
 def test_a_trial_leaves_nothing_to_the_next(probing: Probing) -> None:
     path = probing.write(
         "import torch\n"

@@ -7,7 +7,7 @@ import datetime as dt
 import hashlib
 import os
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from packaging.version import Version
@@ -15,7 +15,7 @@ from packaging.version import Version
 from recompat.model import RECORD_SCHEMA, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["BadRecord", "load_record", "load_records", "now", "releases_of", "save_record", "write_atomically"]
@@ -30,7 +30,7 @@ def save_record(folder: Path, record: Record) -> Path:
     path = folder / f"{record.environment.id}.json"
     content = msgspec.to_builtins(record)
     content["digest"] = _digest(content)
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+    write_atomically(path, _lines(content))
     return path
 
 
@@ -84,6 +84,19 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:  # it names the temporary file, which tells nobody anything
         error.filename, error.filename2 = str(path), None
         raise
+
+
+def _lines(content: dict[str, object]) -> bytes:
+    """Write a key a line, and a case's result a line: small, and a difference between two records tells the case."""
+    encode = msgspec.json.encode
+    results = cast("Sequence[object]", content["results"])
+    parts = [
+        encode(key)
+        + b": "
+        + (b"[\n" + b",\n".join(map(encode, results)) + b"\n]" if value is results else encode(value))
+        for key, value in content.items()
+    ]
+    return b"{\n" + b",\n".join(parts) + b"\n}\n"
 
 
 def _replace(path: Path, content: bytes) -> None:
