@@ -29,26 +29,27 @@ def library(project: Project) -> str:
         ConfigurationError: a file that cannot be used.
         NothingSelected: nothing is recorded.
     """
-    return render_library(_summary(project, lambda _: True))
+    return render_library(_summary(project, lambda _: True, whole=False))
 
 
 def restored(project: Project) -> str:
-    """Draw the page of the settings that are restored.
+    """Draw the page of the settings that are restored, of the releases on which all those cases were run.
 
     Raises:
         ConfigurationError: a file that cannot be used.
         NothingSelected: no case has a field ``:restores:``, or nothing is recorded.
     """
-    return render_restored(_summary(project, lambda case: case.about.restores is not None))
+    return render_restored(_summary(project, lambda case: case.about.restores is not None, whole=True))
 
 
-def _summary(project: Project, chosen: Callable[[Case], bool]) -> Summary:
+def _summary(project: Project, chosen: Callable[[Case], bool], *, whole: bool) -> Summary:
     files = read_case_files(project.cases)
     cases = [case for file in files for case in file.cases if chosen(case)]
     if not cases:
         raise NothingSelected("No case has a field such as :restores: default dtype (use_reentrant=True).")
     wanted = {case.id for case in cases}
-    records = [one for one in load_records(project.records)[0] if wanted & {result.case for result in one.results}]
+    held = [(one, wanted & {result.case for result in one.results}) for one in load_records(project.records)[0]]
+    records = [one for one, cases_of_it in held if cases_of_it and (cases_of_it == wanted or not whole)]
     if not records:
         raise NothingSelected(f"Nothing is recorded of these cases in {project.records}; nox -s matrix runs them.")
     return judged(project, load_matrix(project.matrix), files, cases, records, records)

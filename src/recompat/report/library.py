@@ -10,8 +10,10 @@ from tabulate import tabulate
 from recompat.detection import Detection
 from recompat.model import Outcome
 from recompat.report.markdown import code, escape
+from recompat.report.notes import counted
 from recompat.report.repairs import NO_REPAIR
 from recompat.report.style import DETECTIONS, DRIFT, UNRELATED, ending_text, report_link
+from recompat.report.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,9 +46,9 @@ def _introduction(summary: Summary) -> str:
     counts = summary.totals
     told = "; ".join(f"*{one}*: {DETECTIONS[one]}" for one in Detection)
     return (
-        f"{counts.cases} cases in {len(summary.families)} families, run on {counts.environments} releases of torch from "
-        f"{escape(first)} to {escape(last)}. Each ending is followed by its reason. {UNRELATED.label}: {UNRELATED.meaning}. "
-        f"{DRIFT.label}: the case passes though settings or operators were not the same in recomputation.\n\n"
+        f"{counted(counts.cases, 'case')} in {counted(len(summary.families), 'family', 'families')}, run on "
+        f"{counted(counts.environments, 'release')} of torch from {escape(first)} to {escape(last)}. Each ending is followed by "
+        f"its reason. {UNRELATED.label}: {UNRELATED.meaning}. {DRIFT.label}: the case passes though settings or operators were not the same in recomputation.\n\n"
         f"The table counts what torch makes of the cases on {escape(last)}. {told}; *no answer*: what is needed is not there, or "
         f"the reference fails too."
     )
@@ -107,5 +109,11 @@ def _anchor(case: str) -> str:
 
 def _prose(text: str) -> str:
     """Write the words of a docstring, in which code stands between double backticks."""
-    parts = text.split("``")
-    return "".join(code(part) if number % 2 else escape(part) for number, part in enumerate(parts))
+    parts = clean(text, len(text)).split("``")
+    return "".join(code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
+
+
+def _plain(part: str) -> str:
+    """Escape what stands beside code, and keep the blanks between."""
+    start, end = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
+    return f"{start}{escape(part)}{end}" if part.strip() else part

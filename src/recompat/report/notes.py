@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recompat.model import Difference, Mismatch
     from recompat.summary import Summary
 
-__all__ = ["Gap", "Line", "Note", "conclusion", "expected_text", "families", "gaps", "notes", "totals"]
+__all__ = ["Gap", "Line", "Note", "conclusion", "counted", "expected_text", "families", "gaps", "notes", "totals"]
 
 GRAVEST_FIRST = (
     Verdict.REGRESSED,
@@ -83,7 +83,7 @@ def gaps(summary: Summary) -> tuple[Gap, ...]:
 def totals(summary: Summary) -> Iterator[tuple[str, str]]:
     """Count the cells, each count with what it is out of."""
     counts = summary.totals
-    factors = f"{_count(counts.environments, 'environment')} x {_count(counts.cases, 'case')}"
+    factors = f"{counted(counts.environments, 'environment')} x {counted(counts.cases, 'case')}"
     yield "cells", f"{counts.cells} = {factors}"
     drift = f" ({counts.drift} with {DRIFT.label})" if counts.drift else ""
     outcomes = (
@@ -122,20 +122,21 @@ def conclusion(summary: Summary) -> str:
     counts = summary.totals
     missing, expected = counts.verdicts[Verdict.MISSING], counts.verdicts[Verdict.EXPECTED]
     unexpected = counts.cells - missing - expected
-    without = f"{missing} of {_count(counts.cells, 'cell')} {'has' if missing == 1 else 'have'} no result"
+    without = f"{missing} of {counted(counts.cells, 'cell')} {'has' if missing == 1 else 'have'} no result"
     match summary.exit_code:
         case ExitCode.OK:
             drift = f"; {counts.drift} of them with {DRIFT.label}" if counts.drift else ""
-            return f"As expected: all {_count(counts.cells, 'cell')}{drift}."
+            return f"As expected: all {counted(counts.cells, 'cell')}{drift}."
         case ExitCode.INCOMPLETE:
             return f"Incomplete: {without}; the other {expected} as expected."
         case _:
             rest = f"; {without}" if missing else ""
-            return f"Unexpected: {unexpected} of {_count(counts.cells, 'cell')}{rest}."
+            return f"Unexpected: {unexpected} of {counted(counts.cells, 'cell')}{rest}."
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _lines(cell: Cell) -> Iterator[Line]:
