@@ -46,6 +46,10 @@ def test_expressions_that_cannot_be_read(expression: str) -> None:
         select(expression)
 
 
+def test_an_expression_may_name_any_number_of_cases() -> None:
+    assert select(" or ".join(["absent"] * 1000 + ["rank3"])) == ["rank3_math"]
+
+
 def test_a_family_that_there_is_not_is_an_error_even_beside_one_that_there_is() -> None:
     with pytest.raises(
         NothingSelected, match=r"There is no family 'atention'. There are: attention, Attention, calls."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["default_cases", "select_cases"]
 
-LONGEST = 200  # words of an expression: it is read by recursion
+DEEPEST = 200  # parentheses and negations of an expression, which is read by recursion
 ALL = "all"
 FAMILY = "family:"
 
@@ -35,8 +35,9 @@ def select_cases(cases: Iterable[Case], expression: str | None) -> tuple[Case, .
         return known
     families = list(dict.fromkeys(case.family for case in known))
     words = re.findall(r"[()]|[^\s()]+", expression)
-    if len(words) > LONGEST:
-        raise ConfigurationError(f"-k has {len(words)} words and parentheses; {LONGEST} are the most.")
+    deep = sum(word in {"(", "not"} for word in words)
+    if deep > DEEPEST:
+        raise ConfigurationError(f"-k has {deep} parentheses and negations; {DEEPEST} are the most.")
     for word in words:
         family = word.lower().removeprefix(FAMILY)
         if word.lower().startswith(FAMILY) and family not in {one.lower() for one in families}:
