@@ -122,4 +122,4 @@ def test_the_library_tells_each_case_with_its_endings_reasons_and_repairs(projec
     assert "- repaired by: [kept](#lost-kept)" in page
     assert "- repairs: [lost](#lost-lost)" in page
     assert "- 2.9.0 to 2.10.0: **pass**" in page
-    assert "reports: [pytorch/pytorch&#35;1](https://github.com/pytorch/pytorch/issues/1)" in page
+    assert "see [pytorch/pytorch&#35;1](https://github.com/pytorch/pytorch/issues/1)" in page

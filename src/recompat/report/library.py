@@ -12,7 +12,7 @@ from recompat.model import Outcome
 from recompat.report.markdown import code, escape
 from recompat.report.notes import counted
 from recompat.report.repairs import NO_REPAIR
-from recompat.report.style import DETECTIONS, DRIFT, UNRELATED, ending_text, report_link
+from recompat.report.style import DETECTIONS, DRIFT, OUTCOMES, UNRELATED, ending_text, report_link
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["render_library"]
 
 CASES: Final = "../matrix/cases"
+LEGEND: Final = (Outcome.PASS, Outcome.RAISES, Outcome.DIFFERS, Outcome.MOOT, Outcome.UNSUPPORTED)
+LONGEST_MESSAGE: Final = 120
+FOOT: Final = "Made from the accepted records; do not edit. `recompat library --records matrix/baseline` prints it."
 
 
 def render_library(summary: Summary) -> str:
@@ -35,23 +38,35 @@ def render_library(summary: Summary) -> str:
         parts.append(f"## {escape(family)}")
         for file, group in groupby(lines, key=lambda line: line[0].file):
             of_file = list(group)
-            parts.append(f"### [{escape(file)}]({CASES}/{file})\n\n{escape(of_file[0][0].file_title)}")
+            parts.append(f"### [{escape(file)}]({CASES}/{file})\n\n{_prose(of_file[0][0].file_title)}")
             parts += [_case(summary, line) for line in of_file]
-    parts.append("This page is made from the records by `recompat library`.")
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join((*parts, FOOT)) + "\n"
 
 
 def _introduction(summary: Summary) -> str:
     first, last = summary.environments[0].torch, summary.environments[-1].torch
     counts = summary.totals
-    told = "; ".join(f"*{one}*: {DETECTIONS[one]}" for one in Detection)
-    return (
+    releases = ", ".join(column.torch for column in summary.environments)
+    what = (
         f"{counted(counts.cases, 'case')} in {counted(len(summary.families), 'family', 'families')}, run on "
-        f"{counted(counts.environments, 'release')} of torch from {escape(first)} to {escape(last)}. Each ending is followed by "
-        f"its reason. {UNRELATED.label}: {UNRELATED.meaning}. {DRIFT.label}: the case passes though settings or operators were not the same in recomputation.\n\n"
-        f"The table counts what torch makes of the cases on {escape(last)}. {told}; *no answer*: what is needed is not there, or "
-        f"the reference fails too."
+        f"{counted(counts.environments, 'release')} of torch from {escape(first)} to {escape(last)}. All run on the CPU, with "
+        "CUDA builds too. A case is compared with its reference: the same computation without checkpoint."
     )
+    how = (
+        "Below each case stands how it ended, from the first to the last release that was run with that ending and for the same "
+        f"reason. Releases: {escape(releases)}; some of them for the cases whose ending changes near them."
+    )
+    return "\n\n".join((what, how, _legend(), f"What torch makes of the cases on {escape(last)}:"))
+
+
+def _legend() -> str:
+    rows = [(OUTCOMES[outcome].label, OUTCOMES[outcome].meaning) for outcome in LEGEND]
+    rows += [(look.label, look.meaning) for look in (UNRELATED, DRIFT)]
+    rows += [
+        (detection, f"torch {DETECTIONS[detection]}") for detection in Detection if detection is not Detection.FINE
+    ]
+    rows += [("no answer", "an API that is needed is not in this release, or the reference fails too")]
+    return "\n".join(f"- **{escape(word)}**: {escape(meaning)}" for word, meaning in rows)
 
 
 def _overview(summary: Summary) -> str:
@@ -72,7 +87,7 @@ def _case(summary: Summary, line: Line) -> str:
     title = f'<a id="{_anchor(row.id)}"></a>\n\n#### [{escape(name)}]({CASES}/{row.file}#L{row.line})'
     facts = [*_endings(summary, cells), *_beside(row)]
     if row.reports:
-        facts.append(f"reports: {', '.join(f'[{escape(one)}]({report_link(one)})' for one in row.reports)}")
+        facts.append(f"see {', '.join(f'[{escape(one)}]({report_link(one)})' for one in row.reports)}")
     about = f"{_prose(row.title)} {_prose(row.about)}".strip()
     return "\n\n".join((title, about, "\n".join(f"- {fact}" for fact in facts)))
 
@@ -87,7 +102,17 @@ def _endings(summary: Summary, cells: Sequence[Cell]) -> Iterator[str]:
         claim = run[0].expectation
         reason = f": {escape(claim.reason)}" if claim else ""
         link = f" [more]({claim.link})" if claim and claim.link else ""
-        yield f"{escape(' to '.join(ends))}: **{escape(_ending(run[0]))}**{reason}{link}"
+        yield f"{escape(' to '.join(ends))}: **{escape(_ending(run[0]))}**{_message(run[-1])}{reason}{link}"
+
+
+def _message(cell: Cell) -> str:
+    """Quote the first line of what was raised, which is what people search for."""
+    first = (cell.message or "").strip().partition("\n")[0]
+    return (
+        f" {code(clean(first, LONGEST_MESSAGE).partition('… (cut')[0])}"
+        if first and cell.outcome is Outcome.RAISES
+        else ""
+    )
 
 
 def _ending(cell: Cell) -> str:

@@ -23,17 +23,29 @@ WORDS: Final = {Outcome.PASS: "yes", Outcome.DIFFERS: "**no**", Outcome.NOT_RUN:
 INTRODUCTION: Final = """\
 # What recompute restores
 
-Checkpointing runs a function again during backward. Which execution settings does it find then as it found them in forward,
-where they held around the forward alone? **yes**: recomputation saw what forward saw. **no**: it saw the setting of the moment. An
-exception's name: the case ended with it. n/a: the release has no such setting, or no such argument. Each word links to its
-case, which is the code that was run."""
+Checkpointing runs a function again during backward. Does that second run find an execution setting as the first run found
+it, though the setting was changed in between? Each case sets it around the forward alone, or lets the function draw from a
+generator, and notes what both runs see.
+
+- **yes**: both saw the same.
+- **no**: the second run saw something else.
+- an exception's name: the case ended with it. For the default device in 2.6 to 2.8, it comes from importing `torch._dynamo`, which the
+  first checkpoint call of a process does.
+- moot: the reference fails too, so the release has no such setting.
+- n/a: an API that the case needs is not in the release.
+
+Each word links to its case, which is the code that was run. All run on the CPU, with CUDA builds too."""
+
+FOOT: Final = (
+    "Made from the accepted records; do not edit. `recompat restored --records matrix/baseline` prints it. Builds: "
+)
 
 
 def render_restored(summary: Summary) -> str:
     """Write a table for each variant: settings down, releases across."""
     variants = list(dict.fromkeys(row.restores.variant for row in summary.cases if row.restores))
     tables = (f"## `{variant}`\n\n{_table(summary, variant)}" for variant in variants)
-    last = "This page is made from the records by `recompat restored`: " + _made_from(summary)
+    last = FOOT + _made_from(summary)
     return "\n\n".join((INTRODUCTION, *tables, last)) + "\n"
 
 

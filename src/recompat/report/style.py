@@ -83,7 +83,7 @@ UNRELATED = Look("°", "torch fails, and the exception is about something else t
 DETECTIONS: dict[Detection, str] = {
     Detection.FINE: "passes",
     Detection.NOTICED: "notices, and raises",
-    Detection.SILENT: "goes on with other values",
+    Detection.SILENT: "goes on, and a value, a count, a setting or a promise is not as in the reference",
     Detection.UNRELATED: "fails with an exception that is about something else",
 }
 
