@@ -244,8 +244,9 @@ def case_flex_attention(q, k, v):
 def case_flex_attention_with_score_mod(q, k, v):
     """flex_attention with a score_mod whose derivative needs a saved tensor, not compiled.
 
-    flex_attention traces the derivative of score_mod in forward, with the hooks of checkpoint in force: the trace asks for
-    a saved tensor, checkpoint recomputes in the midst of it, and the gradients of query and key are of arbitrary numbers.
+    Such as a soft cap by tanh. Up to 2.10 the gradients of query and key are arbitrary numbers, and nothing reports it:
+    flex_attention traces the derivative in forward, asks for a saved tensor, and checkpoint recomputes in the midst of it.
+    From 2.11 on, flex_attention has no backward on the CPU, with or without checkpoint; a GPU was not tried.
 
     :requires: torch.nn.attention.flex_attention.flex_attention
     :inputs: flex_inputs

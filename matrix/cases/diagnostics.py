@@ -187,7 +187,8 @@ def case_debug_with_context_inside(x):
 def case_use_reentrant_omitted(x):
     """use_reentrant is not given to checkpoint.
 
-    The default is still True. Since torch 2.1 it warns, and each release names another one that is to raise.
+    The default is still True. Since torch 2.1 it warns; most releases from 2.3 on name one in which it would raise, and none
+    has done so.
 
     :report: pytorch/pytorch#160534
     :report: pytorch/pytorch#116710

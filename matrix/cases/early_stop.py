@@ -1,7 +1,7 @@
 """Recomputation stops early, and what it recomputed can be read once.
 
-From torch 2.1 on, recomputation with ``use_reentrant=False`` ends by an exception as soon as it has the last tensor
-that backward needs: what follows in the function does not run again. Each tensor is given out once and then dropped.
+From torch 2.1 on, recomputation with ``use_reentrant=False`` ends by an exception once it has saved as many tensors as
+the forward did: what follows in the function does not run again. Each tensor is given out once and then dropped.
 """
 
 import torch
@@ -120,7 +120,8 @@ def squared_reference(x):
 def case_scope_closed_at_end(x):
     """A scope that the region opens at its start and closes in its last line.
 
-    Recomputation stops before that line, so the scope stays open: a profiler range, a setting, a swapped weight.
+    Recomputation stops before that line, so what was pushed is never popped: a profiler range, a setting, a swapped
+    weight. The gradients are right, the state stays changed. A ``with`` block is sound, as ``finally`` is.
 
     :report: ByteDance-Seed/VeOmni#926
     """

@@ -132,7 +132,7 @@ def case_reentrant_first_operation_in_place(x):
 def case_first_operation_out_of_place(x):
     """The first operation of the checkpointed function leaves its input alone.
 
-    In-place operations on what the function itself has made are sound.
+    In-place operations on what the function itself has made are sound, unless selective checkpointing keeps it.
 
     :repairs: first_operation_in_place
     :repairs: reentrant_first_operation_in_place
@@ -228,9 +228,10 @@ def case_kept_product_changed_in_place(x, weight):
 
 
 def case_kept_product_mutation_allowed(x, weight):
-    """The same product, with ``allow_cache_entry_mutation=True``.
+    """A kept matrix product is changed in place, with ``allow_cache_entry_mutation=True``.
 
-    Silences the error and keeps its cause: the residual is added twice, and the gradients are wrong.
+    The flag takes the check away and leaves its cause: recomputation finds the product as it was changed, adds the
+    residual a second time, and the gradients are wrong.
 
     :requires: torch.utils.checkpoint.create_selective_checkpoint_contexts
     :inputs: weight_inputs

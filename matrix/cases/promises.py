@@ -122,7 +122,7 @@ def case_use_reentrant_omitted_in_checkpoint_sequential(x):
 
 
 def case_use_reentrant_given(x):
-    """With ``use_reentrant`` nothing is announced, so the call will outlive the change.
+    """With ``use_reentrant`` nothing is announced.
 
     :repairs: use_reentrant_omitted
     :repairs: use_reentrant_omitted_in_checkpoint_sequential
@@ -276,7 +276,8 @@ def case_debug_gives_both_traces(x):
 def case_deprecated_autocast(x):
     """Checkpoint itself calls what torch has deprecated.
 
-    "torch.cpu.amp.autocast(args...) is deprecated" appears at each step, and nothing in the user's code causes it.
+    In 2.4, "torch.cpu.amp.autocast(args...) is deprecated" appears whenever something is recomputed, and nothing in the
+    user's code causes it.
 
     :report: meta-pytorch/torchtune#1730
     :reference: sine_reference

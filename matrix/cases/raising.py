@@ -69,8 +69,8 @@ def iterator_reference(x):
 def case_retry_while_exception_is_handled(x):
     """A checkpointed function raises, and is tried again in the ``except`` block.
 
-    Until the exception is gone, the hooks of the first call stay installed, and the second call runs inside them. Where
-    torch does not notice, its input is mistaken for a tensor that the first call recomputes.
+    Python keeps the exception, its frames, and in them checkpoint's hooks for saved tensors, until the ``except`` block
+    ends. The second call runs inside those hooks: backward raises, or takes another tensor for the one that was saved.
 
     :report: pytorch/pytorch#184018
     :report: pytorch/pytorch#105101

@@ -110,7 +110,7 @@ def case_dropout_without_preserved_rng(x):
     """Dropout with ``preserve_rng_state=False``.
 
     The recomputation draws another mask than the forward, so the gradients are those of another sample than the loss.
-    Nothing tells; the model trains worse.
+    Nothing reports it.
 
     :report: allenai/OLMo-core#828
     :report: pytorch/torchtitan#1323

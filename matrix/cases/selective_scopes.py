@@ -126,8 +126,9 @@ def case_matmul_outside_region(x, w):
 def case_autocast_siblings_share_weight(x, w):
     """Two selective regions share a weight under autocast.
 
-    The first region casts the weight, the second takes it from the cache of autocast. Recomputation finds no cache, and
-    casts the weight in both.
+    The first region casts the weight, the second takes it from the cache of autocast. Recomputation opens an autocast
+    scope of its own for each region, whose cache is empty: the second region then casts a weight that its forward did
+    not cast.
 
     :report: pytorch/pytorch#193338
     :detected: builtins.RuntimeError: not found in storage

@@ -1,7 +1,7 @@
 """Function transforms over and inside a checkpointed function: ``torch.func``, ``torch.vmap``, forward-mode AD.
 
-Non-reentrant checkpoint is made of saved tensor hooks. A transform that forbids such hooks, or that needs more of an operator
-than the reverse-mode gradient, cannot pass through it.
+Non-reentrant checkpoint is made of saved tensor hooks, and in some releases of an autograd.Function. A transform that
+forbids the hooks, or for which that function has no rule, cannot pass through it.
 """
 
 import torch
@@ -96,6 +96,7 @@ def case_per_sample_gradients(x):
     :report: pytorch/pytorch#165880
     :reference: per_sample_reference
     :detected: builtins.RuntimeError: support saved tensor hooks
+    :detected: builtins.RuntimeError: You tried to vmap over
     """
     return {"gradients": torch.vmap(torch.func.grad(checkpointed_sum))(x)}
 
@@ -150,8 +151,8 @@ def case_checkpoint_in_loop(x):
 def case_forward_ad(x):
     """Forward-mode AD through a checkpointed function.
 
-    checkpoint kept its inputs in an autograd.Function without a forward-mode derivative. It stops Jacobian-vector products
-    of a model with checkpoint inside.
+    From 2.1 to 2.11, checkpoint saves its inputs by an autograd.Function that has no rule for forward mode (``jvp``), so
+    Jacobian-vector products of a model with checkpoint inside raise.
 
     :report: pytorch/pytorch#174327
     :report: pytorch/pytorch#129293
@@ -164,7 +165,7 @@ def case_forward_ad(x):
 def case_forward_ad_checkpoint_only_with_grad(x):
     """Forward-mode AD under no_grad, of a function that is checkpointed only where grad is on.
 
-    Forward mode keeps no tensors for backward, so checkpoint would save nothing.
+    Forward mode keeps no tensors for backward, so checkpoint would spare no memory.
 
     :reference: forward_ad_reference
     :repairs: forward_ad
