@@ -142,10 +142,10 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     assert len(raised.value.faults) == 6
 
 
-def test_this_projects_own_claims_cover_every_case_and_default_release_once() -> None:
+def test_this_projects_own_claims_cover_every_case_and_release_once() -> None:
     folder = ROOT / "matrix"
     files = read_case_files(folder / "cases")
-    releases = load_matrix(folder / "matrix.toml").default
+    releases = load_matrix(folder / "matrix.toml").releases
     expectations = load_expectations(folder / "expectations.toml", files, releases)
     for case, version in itertools.product((case for file in files for case in file.cases), releases):
         claim = expectations.for_(case.id, version)
