@@ -11,6 +11,7 @@ from recompat.boundary import Boundary, BoundaryKind, Ending
 from recompat.errors import NothingSelected
 from recompat.model import Call, Change, Evidence, Outcome, Pass
 from recompat.operators import OperatorChange
+from recompat.record import save_record
 from recompat.report.page import Paper
 from recompat.report.show_case import render_case
 from recompat.show import case_view, read_known
@@ -200,3 +201,22 @@ def test_a_result_is_taken_whole(tmp_path: Path) -> None:
     text = shown(make_project(tmp_path, recorded("2.11.0", {"plain": depends})), "plain", "2.11.0")
     assert "outcome   RuntimeError° in backward new! †" in text
     assert "replays   cold RuntimeError, warm pass, warm-copied pass" in text
+
+
+def test_a_run_of_other_cases_tells_nothing_of_this_one(tmp_path: Path) -> None:
+    records = (recorded(torch, {"plain": PASSES}) for torch in ("2.9.0", "2.11.0"))
+    made = make_project(tmp_path, *records, recorded("2.10.0", {"plain_too": PASSES}))
+    assert "2.9.0-2.11.0 pass new!" in shown(made, "patterns::plain")
+    assert "not run" not in shown(made, "patterns::plain")
+
+
+def test_where_nothing_is_recorded_here_the_accepted_records_speak(tmp_path: Path) -> None:
+    made = make_project(tmp_path, recorded("2.9.0", {"plain": PASSES}))
+    save_record(made.baseline, recorded("2.11.0", {"plain": PASSES, "plain_too": PASSES}))
+    known = read_known(made, "plain_too")
+    assert [record.environment.torch for record in known.records] == ["2.11.0"]
+    (note,) = known.set_aside
+    assert note == "nothing is recorded here of plain_too; what follows is from the records in matrix/baseline."
+    assert [record.environment.torch for record in read_known(made, "patterns::plain").records] == ["2.9.0"]
+    elsewhere = msgspec.structs.replace(made, elsewhere=made.records)
+    assert read_known(elsewhere, "plain_too").set_aside == ()

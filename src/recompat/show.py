@@ -96,7 +96,8 @@ def case_view(known: Known, case_id: str, torch: str | None = None) -> CaseView:
     chosen = {record.environment.id for record in records_of(known.records, torch)} if torch else set()
     file, case = next((file, case) for file in known.files for case in file.cases if case.id == case_id)
     beside = [other for other in file.cases if case.id in other.about.repairs]
-    everything = judged(known.project, known.matrix, known.files, [case, *beside], known.records, known.records)
+    records = _telling(known.records, case_id)
+    everything = judged(known.project, known.matrix, known.files, [case, *beside], records, known.records)
     summary = everything.of(case.id)
     evidence = _evidence(known.records, case_id)
     seen = tuple(
@@ -115,6 +116,12 @@ def case_view(known: Known, case_id: str, torch: str | None = None) -> CaseView:
         operator_changes=summary.operator_changes,
         chosen=tuple(one for one in seen if one.column.id in chosen),
     )
+
+
+def _telling(records: Sequence[Record], case_id: str) -> Sequence[Record]:
+    """The records that have a result of a case, or say why not: a run of other cases tells nothing. If none does, all."""
+    telling = [one for one in records if one.trouble or any(result.case == case_id for result in one.results)]
+    return telling or records
 
 
 def _repair(summary: Summary, case: Case) -> Repair:

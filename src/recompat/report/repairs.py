@@ -42,7 +42,9 @@ def holds(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
     sound = [cell for cell in spoken if cell.outcome is Outcome.PASS]
     if not sound:
         return "none of these releases"
-    every = " (all that have what it needs)" if len(sound) == len(spoken) < len(cells) else ""
+    run = {cell.environment for cell in cells if cell.outcome is not Outcome.NOT_RUN}
+    names = {environment: name for environment, name in names.items() if environment in run}
+    every = " (all that have what it needs)" if len(sound) == len(spoken) < len(run) else ""
     return f"{releases(names, [_plain(cell) for cell in sound])}{every}"
 
 
