@@ -126,7 +126,7 @@ def truncated(path: Path) -> None:
 
 
 def edited(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"outcome": "pass"', b'"outcome": "crash"', 1))
+    path.write_bytes(path.read_bytes().replace(b'"outcome":"pass"', b'"outcome":"crash"', 1))
 
 
 def newer(path: Path) -> None:
