@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from recompat import __version__
+from recompat.arguments import existing_folder
 from recompat.console import tell
 from recompat.ending import ends_well, leave
 from recompat.errors import ConfigurationError, ExitCode
@@ -200,12 +201,6 @@ def _subparser(commands: Commands[_Parser], name: str, does: str, command: objec
     return made
 
 
-def _folder(text: str) -> Path:
-    if not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is no folder")
-    return Path(text).resolve()
-
-
 def _common() -> _Parser:
     """What may stand before a subcommand and after it; without a default, or the one would undo the other."""
     made = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
@@ -213,7 +208,10 @@ def _common() -> _Parser:
         "--project", type=Path, metavar="DIR", help="the folder of matrix/ (default: the nearest one upwards)"
     )
     made.add_argument(
-        "--records", type=_folder, metavar="DIR", help="read the records in this folder (default: reports/records)"
+        "--records",
+        type=existing_folder,
+        metavar="DIR",
+        help="read the records in this folder (default: reports/records)",
     )
     made.add_argument("-q", "--quiet", action="store_true", help="the essence alone")
     made.add_argument("-v", "--verbose", action="store_true", help="everything, uncut")

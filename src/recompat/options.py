@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import msgspec
 
+from recompat.arguments import existing_folder
 from recompat.errors import ConfigurationError
 from recompat.sources import SourceChoice
 from recompat.trials import Isolation, default_isolation
@@ -46,7 +47,12 @@ def parser() -> argparse.ArgumentParser:
     add("--rerun", choices=["all"], help="run everything again, whatever is recorded")
     add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index to take wheels from")
     add(
-        "--find-links", action="append", type=_folder, default=[], metavar="DIR", help="a folder of wheels; asked first"
+        "--find-links",
+        action="append",
+        type=existing_folder,
+        default=[],
+        metavar="DIR",
+        help="a folder of wheels; asked first",
     )
     add("--keep", action="store_true", help="keep the environments, and use them again")
     add("--no-evidence", dest="evidence", action="store_false", help="do not watch: records then tell no cause")
@@ -91,12 +97,6 @@ def _count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return value
-
-
-def _folder(text: str) -> Path:
-    if not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is no folder")
-    return Path(text).resolve()
 
 
 def _seconds(text: str) -> float:
