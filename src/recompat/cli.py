@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"recompat {__version__}")
     made.set_defaults(command=_help, project=None, records=None, quiet=False, verbose=False)
     commands = made.add_subparsers(metavar="COMMAND", parser_class=_Parser, title="commands")
-    for add in (_add_report, _add_show, _add_reproduce, _add_restored, _add_library):
+    for add in (_add_report, _add_show, _add_reproduce, _add_pages):
         add(commands)
     return made
 
@@ -78,12 +78,12 @@ def _add_reproduce(commands: Commands[_Parser]) -> None:
     made.add_argument("--run", action="store_true", help="run it in a fresh environment, and compare with the record")
 
 
-def _add_restored(commands: Commands[_Parser]) -> None:
-    _subparser(commands, "restored", "print, as Markdown, which settings each release restores at recompute", _restored)
-
-
-def _add_library(commands: Commands[_Parser]) -> None:
-    _subparser(commands, "library", "print, as Markdown, every case and how it ends along the releases", _library)
+def _add_pages(commands: Commands[_Parser]) -> None:
+    for name, holds in (
+        ("restored", "which settings each release restores at recompute"),
+        ("library", "every case and how it ends along the releases"),
+    ):
+        _subparser(commands, name, f"print, as Markdown, {holds}", _page).set_defaults(page=name)
 
 
 def _help(given: argparse.Namespace) -> ExitCode:
@@ -140,17 +140,10 @@ def _reproduce(given: argparse.Namespace) -> ExitCode:
     return ExitCode.OK if comparison.same else ExitCode.UNEXPECTED
 
 
-def _restored(given: argparse.Namespace) -> ExitCode:
-    from recompat.pages import restored
+def _page(given: argparse.Namespace) -> ExitCode:
+    from recompat.pages import PAGES
 
-    print(restored(_project(given)), end="")  # noqa: T201
-    return ExitCode.OK
-
-
-def _library(given: argparse.Namespace) -> ExitCode:
-    from recompat.pages import library
-
-    print(library(_project(given)), end="")  # noqa: T201
+    print(PAGES[given.page](_project(given)), end="")  # noqa: T201
     return ExitCode.OK
 
 
