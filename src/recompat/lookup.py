@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from recompat.model import Environment, Record
 
-__all__ = ["find_case", "find_environments", "find_target", "no_such", "records_of"]
+__all__ = ["bare_case", "find_case", "find_environments", "find_target", "no_such", "records_of"]
 
 RELEASE = re.compile(r"(?:torch)?\d+(?:\.\d+)+\w*")
 MOST_NEAR = 5
@@ -55,7 +55,7 @@ def find_case(name: str, cases: Sequence[str], others: Iterable[str] = ()) -> st
         ConfigurationError: it stands for several cases.
         NothingSelected: it stands for none; the message says what is near.
     """
-    wanted = name.replace(".py::", "::").replace("::case_", "::").removeprefix("case_")
+    wanted = bare_case(name)
     for matching in (_same, _same_name, _part):
         found = [case for case in cases if matching(wanted, case)]
         if len(found) == 1:
@@ -63,6 +63,11 @@ def find_case(name: str, cases: Sequence[str], others: Iterable[str] = ()) -> st
         if found:
             raise ConfigurationError(f"{name} may be {len(found)} cases; name one of them:", tuple(found))
     raise no_such("case or environment" if others else "case", wanted, [*cases, *others])
+
+
+def bare_case(name: str) -> str:
+    """What a case is called in its id, without what its file and its function have besides: ``sdpa.py::case_math``."""
+    return name.replace(".py::", "::").replace("::case_", "::").removeprefix("case_")
 
 
 def records_of(records: Sequence[Record], torch: str) -> list[Record]:

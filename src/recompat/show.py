@@ -13,7 +13,7 @@ from recompat.casedoc import read_fields
 from recompat.cases import PREFIX, Case, CaseFile, read_case_files
 from recompat.errors import ConfigurationError
 from recompat.judging import judged
-from recompat.lookup import find_target, records_of
+from recompat.lookup import bare_case, find_target, records_of
 from recompat.matrix import Matrix, load_matrix
 from recompat.model import CaseResult, Record
 from recompat.project import Project
@@ -162,7 +162,7 @@ def read_source(project: Project, file: CaseFile, case_id: str) -> Source:
 
 def _tells(records: Sequence[Record], target: str) -> bool:
     """Whether a record is of an environment that ``target`` is a part of, or has results of such a case."""
-    name = target.lower().replace(".py::", "::").replace("::case_", "::").removeprefix("case_")
+    name = bare_case(target.lower())
     environments = {record.environment.id for record in records}
     return any(name in id_.lower() for id_ in environments | {r.case for record in records for r in record.results})
 
