@@ -23,6 +23,7 @@ __all__ = [
     "DRIFT",
     "OUTCOMES",
     "PROCESS_DEPENDENT",
+    "UNRELATED",
     "Look",
     "cell_text",
     "drift_text",
