@@ -66,7 +66,7 @@ def told_once(summary: Summary, told: Iterable[tuple[str, Cell]]) -> tuple[Entry
         by_text.setdefault(text, {}).setdefault(cell.case, []).append(cell)
     names = environment_names(summary)
     return tuple(
-        entry(text, [Place(case, releases(names, held)) for case, held in cases.items()])
+        entry(text, [Place(case, _where(names, held)) for case, held in cases.items()])
         for text, cases in by_text.items()
     )
 
@@ -78,9 +78,7 @@ def environment_names(summary: Summary) -> dict[str, str]:
 
 
 def releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
-    """List the releases of some cells, neighbours as a range; those that drift with the largest difference."""
-    if any(cell.drift for cell in cells):
-        return listing([f"{names[cell.environment]} ({largest(cell)})" for cell in cells])
+    """List the releases of some cells, neighbours as a range."""
     held = {cell.environment for cell in cells}
     runs: list[list[str]] = [[]]
     for environment, name in names.items():
@@ -95,3 +93,10 @@ def listing(names: Sequence[str]) -> str:
     """Name some, and count the rest."""
     more = [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
     return ", ".join([*names[:MOST_NAMES], *more])
+
+
+def _where(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
+    """List the releases of some cells; where one drifts, each with its largest difference."""
+    if any(cell.drift for cell in cells):
+        return listing([f"{names[cell.environment]} ({largest(cell)})" for cell in cells])
+    return releases(names, cells)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from recompat.model import Outcome
 from recompat.report.entries import Entry, Place, entry, environment_names, releases
 
@@ -45,9 +43,4 @@ def holds(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
     run = {cell.environment for cell in cells if cell.outcome is not Outcome.NOT_RUN}
     names = {environment: name for environment, name in names.items() if environment in run}
     every = " (all that have what it needs)" if len(sound) == len(spoken) < len(run) else ""
-    return f"{releases(names, [_plain(cell) for cell in sound])}{every}"
-
-
-def _plain(cell: Cell) -> Cell:
-    """A pass is a pass here: by how much it drifts is told elsewhere."""
-    return msgspec.structs.replace(cell, drift=False)
+    return f"{releases(names, sound)}{every}"
