@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from recompat.detection import Detection
 from recompat.model import Outcome
+from recompat.report.links import case_link, file_link
 from recompat.report.markdown import code, escape
 from recompat.report.notes import counted
 from recompat.report.repairs import NO_REPAIR
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["render_library"]
 
-CASES: Final = "../matrix/cases"
 LEGEND: Final = (Outcome.PASS, Outcome.RAISES, Outcome.DIFFERS, Outcome.MOOT, Outcome.UNSUPPORTED)
 LONGEST_MESSAGE: Final = 120
 FOOT: Final = "Made from the accepted records; do not edit. `recompat library --records matrix/baseline` prints it."
@@ -38,7 +38,7 @@ def render_library(summary: Summary) -> str:
         parts.append(f"## {escape(family)}")
         for file, group in groupby(lines, key=lambda line: line[0].file):
             of_file = list(group)
-            parts.append(f"### [{escape(file)}]({CASES}/{file})\n\n{_prose(of_file[0][0].file_title)}")
+            parts.append(f"### {file_link(file)}\n\n{_prose(of_file[0][0].file_title)}")
             parts += [_case(summary, line) for line in of_file]
     return "\n\n".join((*parts, FOOT)) + "\n"
 
@@ -84,7 +84,7 @@ def _overview(summary: Summary) -> str:
 def _case(summary: Summary, line: Line) -> str:
     row, cells = line
     name = row.id.partition("::")[2]
-    title = f'<a id="{_anchor(row.id)}"></a>\n\n#### [{escape(name)}]({CASES}/{row.file}#L{row.line})'
+    title = f'<a id="{_anchor(row.id)}"></a>\n\n#### {case_link(escape(name), row)}'
     facts = [*_endings(summary, cells), *_beside(row)]
     if row.reports:
         facts.append(f"see {', '.join(f'[{escape(one)}]({report_link(one)})' for one in row.reports)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tabulate import tabulate
 
 from recompat.model import Outcome
+from recompat.report.links import case_link
 from recompat.report.markdown import escape
 from recompat.report.style import OUTCOMES, label
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["render_restored"]
 
-CASES: Final = "../matrix/cases"
 WORDS: Final = {Outcome.PASS: "yes", Outcome.DIFFERS: "**no**", Outcome.NOT_RUN: "-"}
 INTRODUCTION: Final = """\
 # What recompute restores
@@ -61,7 +61,7 @@ def _table(summary: Summary, variant: str) -> str:
 
 def _cell(row: Row, cell: Cell) -> str:
     word = WORDS.get(cell.outcome) or escape(label(cell.outcome, cell.exception))
-    return f"[{word}]({CASES}/{row.file}#L{row.line})"
+    return case_link(word, row)
 
 
 def _made_from(summary: Summary) -> str:
