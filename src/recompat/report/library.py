@@ -108,11 +108,8 @@ def _endings(summary: Summary, cells: Sequence[Cell]) -> Iterator[str]:
 def _message(cell: Cell) -> str:
     """Quote the first line of what was raised, which is what people search for."""
     first = (cell.message or "").strip().partition("\n")[0]
-    return (
-        f" {code(clean(first, LONGEST_MESSAGE).partition('… (cut')[0])}"
-        if first and cell.outcome is Outcome.RAISES
-        else ""
-    )
+    quoted = clean(first)[:LONGEST_MESSAGE].rstrip()
+    return f" {code(quoted)}" if first and cell.outcome is Outcome.RAISES else ""
 
 
 def _ending(cell: Cell) -> str:
