@@ -100,7 +100,7 @@ class _Reader:
                 raise DocFault(f":{name}: is no field of a case; {close_to(name, known)}")
         return About(
             text=_text(self._docstring),
-            reports=tuple(self._matching("report", REPORT, "pytorch/pytorch#141896")),
+            reports=tuple(found[0] for found in self._matching("report", REPORT, "pytorch/pytorch#141896")),
             repairs=tuple(f"{stem}::{name}" for name in self._repaired()),
             unrepaired=self._one("unrepaired"),
             noticed=tuple(self._noticed()),
@@ -128,11 +128,12 @@ class _Reader:
             raise DocFault(f":{name}: is {value!r}; write {only}, or remove it.")
         return value is not None
 
-    def _matching(self, name: str, pattern: re.Pattern[str], example: str) -> Iterator[str]:
+    def _matching(self, name: str, pattern: re.Pattern[str], example: str) -> Iterator[re.Match[str]]:
         for value in self._all(name):
-            if not pattern.fullmatch(value):
+            found = pattern.fullmatch(value)
+            if found is None:
                 raise DocFault(f":{name}: is {value!r}; write it as in {example}.")
-            yield value
+            yield found
 
     def _repaired(self) -> Iterator[str]:
         for value in self._all("repairs"):
@@ -141,17 +142,14 @@ class _Reader:
             yield value
 
     def _noticed(self) -> Iterator[Noticed]:
-        for value in self._matching("detected", NOTICED, "builtins.RuntimeError: part of the message"):
-            found = NOTICED.fullmatch(value)
-            assert found is not None
+        for found in self._matching("detected", NOTICED, "builtins.RuntimeError: part of the message"):
             yield Noticed(found[1], found[2] or "")
 
     def _restores(self) -> Restores | None:
-        value = self._one("restores")
-        found = RESTORES.fullmatch(value or "")
-        if value and not found:
-            raise DocFault(f":restores: is {value!r}; write it as in default dtype (use_reentrant=True).")
-        return Restores(found[1], found[2]) if found else None
+        if self._one("restores") is None:
+            return None
+        (found,) = self._matching("restores", RESTORES, "default dtype (use_reentrant=True)")
+        return Restores(found[1], found[2])
 
 
 def _text(docstring: str) -> str:
