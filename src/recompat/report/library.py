@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ from recompat.detection import Detection
 from recompat.model import Outcome
 from recompat.report.links import case_link, file_link
 from recompat.report.markdown import code, escape
-from recompat.report.notes import counted
+from recompat.report.notes import DETECTED, counted, detected
 from recompat.report.repairs import NO_REPAIR
 from recompat.report.style import DETECTIONS, DRIFT, OUTCOMES, UNRELATED, ending_text, report_link
 from recompat.report.text import clean
@@ -70,14 +71,14 @@ def _legend() -> str:
 
 
 def _overview(summary: Summary) -> str:
-    heading = ["family", "cases", *Detection, "no answer"]
+    heading = ["family", "cases", *DETECTED]
     newest = [(row, cells[-1]) for row, cells in summary.lines()]
     rows = []
     for family in summary.families:
-        told = [cell.detection for row, cell in newest if row.family == family]
-        counts = [told.count(one) for one in Detection]
+        cells = [cell for row, cell in newest if row.family == family]
+        counts = Counter(cell.detection for cell in cells if cell.detection)
         link = f"[{escape(family)}](#{family.lower()})"
-        rows.append([link, len(told), *counts, len(told) - sum(counts)])
+        rows.append([link, len(cells), *detected(counts, len(cells))])
     return tabulate(rows, heading, tablefmt="github")
 
 

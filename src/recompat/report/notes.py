@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -12,13 +12,26 @@ from recompat.model import Outcome, Verdict
 from recompat.report.style import DRIFT, OUTCOMES, drift_text, ending_text, mark, replay_text, warned_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from recompat.cells import Cell, Claim
     from recompat.model import Difference, Mismatch
     from recompat.summary import Summary
 
-__all__ = ["Gap", "Line", "Note", "conclusion", "counted", "expected_text", "families", "gaps", "notes", "totals"]
+__all__ = [
+    "DETECTED",
+    "Gap",
+    "Line",
+    "Note",
+    "conclusion",
+    "counted",
+    "detected",
+    "expected_text",
+    "families",
+    "gaps",
+    "notes",
+    "totals",
+]
 
 GRAVEST_FIRST = (
     Verdict.REGRESSED,
@@ -29,6 +42,8 @@ GRAVEST_FIRST = (
     Verdict.EXPECTED,
 )
 MOST = 3  # mismatches or differences that are listed of one cell
+DETECTED: Final = (*map(str, Detection), "no answer")
+"""What heads the columns of ``detected``."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -107,14 +122,19 @@ def families(summary: Summary) -> tuple[Sequence[str], list[list[str]]]:
     Returns:
         The heading and the rows of a table; no rows where there is one family alone, or no file that names its own.
     """
-    heading = ("family", "cases", "cells", *(f"{one}" for one in Detection), "no answer")
+    heading = ("family", "cases", "cells", *DETECTED)
     rows = []
     named = any(row.family != row.id.partition("::")[0] for row in summary.cases)
     for family, counts in summary.families.items() if named and len(summary.families) > 1 else ():
-        told = [counts.detections.get(detection, 0) for detection in Detection]
-        numbers = (counts.cases, counts.cells, *told, counts.cells - sum(told))
+        numbers = (counts.cases, counts.cells, *detected(counts.detections, counts.cells))
         rows.append([family, *map(str, numbers)])
     return heading, rows
+
+
+def detected(counts: Mapping[Detection, int], cells: int) -> list[int]:
+    """Count cells by what torch makes of them, and last those of which that cannot be said."""
+    told = [counts.get(detection, 0) for detection in Detection]
+    return [*told, cells - sum(told)]
 
 
 def conclusion(summary: Summary) -> str:
