@@ -15,12 +15,14 @@ from recompat.tables import close_to
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["About", "DocFault", "Noticed", "Restores", "read_about", "read_fields"]
+__all__ = ["TOLERANCE", "About", "DocFault", "Noticed", "Restores", "read_about", "read_fields"]
 
 FIELD = re.compile(r"^\s*:([\w-]+):(?:[ \t]+(.*?))?[ \t]*$", re.MULTILINE)
 REPORT = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 NOTICED = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)+)(?::\s+(\S.*))?")
 RESTORES = re.compile(r"(\S.*?)\s*\((use_reentrant=(?:True|False))\)")
+
+TOLERANCE: Final = "atol=1e-06, rtol=1e-05"
 
 OF_THE_PROBE: Final = ("requires", "reference", "inputs", "tolerance", "numbers", "needs")
 OF_THE_HOST: Final = ("report", "repairs", "unrepaired", "detected", "observes", "process", "restores")
@@ -54,7 +56,7 @@ class About(msgspec.Struct, frozen=True):
     ``text`` is what the docstring says below its title. ``reports`` are public ones, such as ``pytorch/pytorch#141896``.
     ``repairs`` are the ids of the broken cases beside which this one stands; ``unrepaired`` says why nothing repairs
     this one. ``noticed`` adds to ``CheckpointError``. With ``observes_warnings``, what a case warns is part of its result;
-    with ``alone``, it is run by an interpreter of its own.
+    with ``alone``, it is run by an interpreter of its own. ``tolerance`` is what a comparison with the reference allows.
     """
 
     text: str = ""
@@ -65,6 +67,7 @@ class About(msgspec.Struct, frozen=True):
     observes_warnings: bool = False
     alone: bool = False
     restores: Restores | None = None
+    tolerance: str = TOLERANCE
     line: int = 0
 
 
@@ -107,6 +110,7 @@ class _Reader:
             observes_warnings=self._choice("observes", "warnings"),
             alone=self._choice("process", "own"),
             restores=self._restores(),
+            tolerance=dict(self._fields).get("tolerance") or TOLERANCE,
             line=line,
         )
 

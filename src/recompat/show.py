@@ -153,11 +153,8 @@ def read_source(project: Project, file: CaseFile, case_id: str) -> Source:
     node = _function(content, PREFIX + case_id.partition("::")[2])
     if node is None:
         return Source(name, sha256, None, f"{name} has no such case any more.")
-    found = read_fields(ast.get_docstring(node) or "")
-    fields = {name: value for name, value in found if name in {"inputs", "tolerance"} and value}
-    code = _lines_of(content, node)
-    defaults = Source(name, sha256, code)
-    return msgspec.structs.replace(defaults, **fields)
+    fields = dict(read_fields(ast.get_docstring(node) or ""))
+    return Source(name, sha256, _lines_of(content, node), inputs=fields.get("inputs") or "inputs")
 
 
 def _tells(records: Sequence[Record], target: str) -> bool:

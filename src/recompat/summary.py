@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from recompat import __version__
 from recompat.boundary import Boundary
-from recompat.casedoc import Restores
+from recompat.casedoc import TOLERANCE, Restores
 from recompat.cases import Case, CaseFile
 from recompat.cells import Cell, Claim, make_cell
 from recompat.detection import Detection
@@ -56,7 +56,8 @@ class Row(msgspec.Struct, frozen=True):
     ``family`` is the kind of trouble; ``about`` is what its docstring says, which begins in ``line``; ``reports`` are
     public ones, such as ``pytorch/pytorch#141896``; ``repairs`` are the broken cases that it repairs, ``repaired_by`` those
     that repair it, selected or not, and ``unrepaired`` says why nothing does. ``restores`` names a setting of which it
-    tells whether it is restored. ``file_title`` is what its file says of itself.
+    tells whether it is restored. ``file_title`` is what its file says of itself. ``tolerance`` is what a comparison with the
+    reference allows.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Row(msgspec.Struct, frozen=True):
     restores: Restores | None = None
     line: int = 0
     file_title: str = ""
+    tolerance: str = TOLERANCE
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -96,6 +98,7 @@ class Summary(msgspec.Struct, frozen=True):
     ``families`` has the totals of each family of cases, in the order of the cases.
 
     ``listed`` is when the index was last seen, in UTC; null if never, and then no boundary is known to be exact.
+    ``notices`` are sentences about the run itself, such as which environment could not be run again.
     """
 
     schema: Literal["recompat/matrix/1"]
@@ -109,6 +112,7 @@ class Summary(msgspec.Struct, frozen=True):
     listed: str | None = None
     boundaries: tuple[Boundary, ...] = ()
     operator_changes: tuple[OperatorChange, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[tuple[Row, tuple[Cell, ...]]]:
         """Go through the cases, each with its cells in the order of the environments."""
@@ -233,6 +237,7 @@ def _row(case: Case, file: CaseFile) -> Row:
         restores=case.about.restores,
         line=case.about.line,
         file_title=file.title,
+        tolerance=case.about.tolerance,
     )
 
 

@@ -19,7 +19,7 @@ QUIET = frozenset({Outcome.PASS, Outcome.UNSUPPORTED})
 class Source(msgspec.Struct, frozen=True):
     """A case as its file has it: ``code`` is its function alone; ``fault`` says why there is none, or why it cannot run.
 
-    ``inputs`` names the function that makes its inputs; ``tolerance`` is what a comparison allows.
+    ``inputs`` names the function that makes its inputs.
     """
 
     file: str
@@ -27,7 +27,6 @@ class Source(msgspec.Struct, frozen=True):
     code: str | None
     fault: str | None = None
     inputs: str = "inputs"
-    tolerance: str = "atol=1e-06, rtol=1e-05"
 
 
 class Seen(msgspec.Struct, frozen=True):

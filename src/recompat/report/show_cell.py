@@ -35,7 +35,7 @@ def cell_lines(view: CaseView, seen: Seen, paper: Paper) -> Iterator[str]:
     yield section(paper, "Settings that changed", _settings(cell, evidence, paper))
     yield section(paper, "Operators, forward (-) against recomputation (+)", _operators(cell, evidence, paper))
     yield section(paper, "Saved tensors", _tensors(cell, paper))
-    yield section(paper, f"Values against the reference ({view.source.tolerance})", _values(cell))
+    yield section(paper, f"Values against the reference ({view.about.tolerance})", _values(cell))
     yield section(paper, "Warnings that the reference did not give", _warnings(cell, paper))
     yield section(paper, "Exception", _exception(cell, paper))
     yield section(paper, "Last frames", frames(cell.frames, paper))
