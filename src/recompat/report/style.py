@@ -8,6 +8,7 @@ import msgspec
 
 from recompat.detection import Detection
 from recompat.model import Outcome, Verdict
+from recompat.news import NewsKind
 from recompat.replays import bare_name
 from recompat.report.text import clean, shorten
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "DETECTIONS",
     "DRIFT",
+    "NEWS",
     "OUTCOMES",
     "PROCESS_DEPENDENT",
     "UNRELATED",
+    "VERDICTS",
     "Look",
     "cell_text",
     "drift_text",
@@ -86,6 +89,15 @@ DETECTIONS: dict[Detection, str] = {
     Detection.NOTICED: "notices, and raises",
     Detection.SILENT: "goes on, and a value, a count, a setting or a promise is not as in the reference",
     Detection.UNRELATED: "fails with an exception that is about something else",
+}
+
+NEWS: dict[NewsKind, Look] = {
+    NewsKind.REGRESSED: Look("regressed", "passed before, and does not now", "1;31"),
+    NewsKind.CHANGED: Look("changed", "ended otherwise before", "1;33"),
+    NewsKind.FIXED: Look("fixed", "did not pass before, and does now", "1;32"),
+    NewsKind.API_DISAPPEARS: Look("API gone", "an API that the case needs is not there any more", "1;31"),
+    NewsKind.API_APPEARS: Look("API new", "an API that the case needs is there now", "32"),
+    NewsKind.OPERATORS: Look("operators", "the same outcome, by other operators", "36"),
 }
 
 LONGEST_LABEL = 28

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["LIMIT", "clean", "shorten"]
+__all__ = ["LIMIT", "clean", "shorten", "visible"]
 
 LIMIT = 400
 """How many characters of a message a report shows; ``matrix.json`` has the rest."""
@@ -31,6 +31,11 @@ def shorten(name: str, width: int) -> str:
         return name
     tail = (width - 1) // 2
     return f"{name[: width - 1 - tail]}…{name[len(name) - tail :]}"
+
+
+def visible(text: str) -> str:
+    """Take out what is not seen: escape codes, controls, bidirectional marks; line ends become blanks."""
+    return "".join(map(_visible, ESCAPE.sub("", text)))
 
 
 def _visible(character: str) -> str:
