@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from recompat.report.findings import sections
+from recompat.report.findings import sections as findings
 from recompat.report.notes import conclusion, families, gaps, notes, totals
 from recompat.report.style import cell_text, legend
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from recompat.report.entries import Section
+    from recompat.report.entries import Entry
     from recompat.report.notes import Gap, Line, Note
     from recompat.summary import Column, Summary
 
-__all__ = ["render_markdown"]
+__all__ = ["code", "escape", "families_table", "page", "render_markdown", "sections", "table"]
 
 EMPHASIS = re.compile(r"[*_~^]")
 MARKUP = re.compile(r"[&<>`|\\\[\]@#$]|:(?=//|[a-z+-])")  # also links, mentions, issue numbers, formulas, emoji
@@ -31,21 +31,34 @@ MOST_NOTES = 200
 
 def render_markdown(summary: Summary) -> str:
     """Write the matrix as GitHub-flavoured Markdown; nothing that comes from a record can act as markup."""
+    return page(summary, sections(summary))
+
+
+def page(summary: Summary, told: Iterable[tuple[str, str]], remark: str = "") -> str:
+    """Write sections below the conclusion, and a remark behind them."""
     parts = (
-        "# Compatibility matrix",
-        conclusion(summary),
-        _matrix(summary),
-        _pairs("Legend", legend(summary)),
-        _pairs("Totals", totals(summary)),
-        _families(summary),
-        _notes(notes(summary)),
-        *(_section(section) for section in sections(summary)),
-        _gaps(gaps(summary)),
-        _environments(summary),
-        _files(summary),
+        f"# Compatibility matrix\n\n{conclusion(summary)}",
+        *(f"## {title}\n\n{text}" for title, text in told),
+        remark,
         f"Written by recompat {escape(summary.recompat)} on {escape(summary.generated)}.",
     )
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def sections(summary: Summary) -> list[tuple[str, str]]:
+    """All that the page tells, in its order: titles and texts, both Markdown. What has nothing to say is not among them."""
+    told = (
+        ("Matrix", _matrix(summary)),
+        ("Legend", _pairs(legend(summary))),
+        ("Totals", _pairs(totals(summary))),
+        ("Families", families_table(summary)),
+        ("Unexpected, flaky or process-dependent", _notes(notes(summary))),
+        *((escape(section.title), _entries(section.entries)) for section in findings(summary)),
+        ("Not run", _gaps(gaps(summary))),
+        ("Environments", _environments(summary)),
+        ("Case files", _files(summary)),
+    )
+    return [(title, text) for title, text in told if text]
 
 
 def escape(text: str) -> str:
@@ -62,22 +75,21 @@ def code(text: str) -> str:
 
 def _matrix(summary: Summary) -> str:
     rows = [[code(row.id), *(escape(cell_text(cell)) for cell in cells)] for row, cells in summary.lines()]
-    return _table(["case", *(escape(column.torch) for column in summary.environments)], rows)
+    return table(["case", *(escape(column.torch) for column in summary.environments)], rows)
 
 
-def _pairs(title: str, pairs: Iterator[tuple[str, str]]) -> str:
-    return f"## {title}\n\n" + "\n".join(f"- **{escape(name)}**: {escape(text)}" for name, text in pairs)
+def _pairs(pairs: Iterator[tuple[str, str]]) -> str:
+    return "\n".join(f"- **{escape(name)}**: {escape(text)}" for name, text in pairs)
 
 
-def _families(summary: Summary) -> str:
+def families_table(summary: Summary) -> str:
+    """Count the cells of each family; empty where there is one alone."""
     heading, rows = families(summary)
-    return f"## Families\n\n{_table(heading, [[escape(text) for text in row] for row in rows])}" if rows else ""
+    return table(heading, [[escape(text) for text in row] for row in rows]) if rows else ""
 
 
 def _notes(found: Sequence[Note]) -> str:
-    if not found:
-        return ""
-    lines = ["## Unexpected, flaky or process-dependent", ""]
+    lines = []
     for note in found[:MOST_NOTES]:
         lines.append(f"- **{escape(note.mark)}** {code(note.case)} on {_listed(note.environments)}")
         lines += [f"  - {line.caption}: {_text(line)}" for line in note.lines]
@@ -86,15 +98,15 @@ def _notes(found: Sequence[Note]) -> str:
     return "\n".join(lines)
 
 
-def _section(section: Section) -> str:
-    lines = [f"## {escape(section.title)}", ""]
-    for entry in section.entries[:MOST_NOTES]:
+def _entries(entries: Sequence[Entry]) -> str:
+    lines = []
+    for entry in entries[:MOST_NOTES]:
         lines.append(f"- {escape(entry.text)}")
         lines += [" on ".join(filter(None, (f"  - {code(p.case)}", escape(p.where)))) for p in entry.places]
         if entry.more:
             lines.append(f"  - and {entry.more} more")
-    if len(section.entries) > MOST_NOTES:
-        lines.append(f"- and {len(section.entries) - MOST_NOTES} more; matrix.json has them all")
+    if len(entries) > MOST_NOTES:
+        lines.append(f"- and {len(entries) - MOST_NOTES} more; matrix.json has them all")
     return "\n".join(lines)
 
 
@@ -104,9 +116,7 @@ def _text(line: Line) -> str:
 
 
 def _gaps(missing: Sequence[Gap]) -> str:
-    if not missing:
-        return ""
-    lines = ["## Not run", ""]
+    lines = []
     for gap in missing:
         cases = "" if len(gap.cases) == gap.of else f" ({_listed(gap.cases)})"
         lines.append(f"- {_listed(gap.environments)}: {len(gap.cases)} of {gap.of} cases{cases}: {escape(gap.reason)}")
@@ -120,7 +130,7 @@ def _listed(names: Sequence[str]) -> str:
 def _environments(summary: Summary) -> str:
     heading = ["environment", "imported", "flavour", "source", "Python", "CPU", "threads", "digest of RECORD", "run"]
     rows = [[code(column.id), *map(_fact, _facts(column))] for column in summary.environments]
-    return f"## Environments\n\n{_table(heading, rows)}"
+    return table(heading, rows)
 
 
 def _facts(column: Column) -> tuple[str | None, ...]:
@@ -137,8 +147,9 @@ def _fact(text: str | None) -> str:
 def _files(summary: Summary) -> str:
     digests = {row.file: row.sha256 for row in summary.cases}
     rows = [[code(file), code(digest)] for file, digest in digests.items()]
-    return f"## Case files\n\n{_table(['file', 'SHA-256'], rows)}"
+    return table(["file", "SHA-256"], rows)
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Draw a table of texts that are Markdown."""
     return tabulate(rows, heading, tablefmt="github", disable_numparse=True)

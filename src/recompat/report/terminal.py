@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recompat.report.notes import Gap, Note
     from recompat.summary import Column, Row, Summary
 
-__all__ = ["render_terminal"]
+__all__ = ["GAP", "blocks", "render_terminal", "render_text"]
 
 GAP = 2  # blanks that tabulate puts between columns
 HEAD_ROOM = 2  # blanks that tabulate adds to a heading
@@ -30,6 +30,7 @@ NARROWEST = 40  # columns of a terminal
 SHORTEST = 12  # characters that are left of a case's name
 MOST_NOTES = 40
 MOST_ENTRIES = 20
+TEXT_WIDTH = 160
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -59,13 +60,18 @@ def render_terminal(summary: Summary, *, width: int = 100, colour: bool = False)
     return "\n\n".join((*filter(None, parts), conclusion(summary))) + "\n"
 
 
+def render_text(summary: Summary) -> str:
+    """Write what a terminal shows, without colours, in lines of 160 characters."""
+    return render_terminal(summary, width=TEXT_WIDTH)
+
+
 def _tables(summary: Summary, width: int, *, colour: bool) -> Iterator[str]:
     heads = [_head(column) for column in summary.environments]
     table = _rows(summary, width - GAP - SHORTEST)
     widths = [_widest(head, table, number) for number, head in enumerate(heads)]
     first = min(width - GAP - max(widths, default=0), max((len(row.label) for row in table), default=0))
     first = max(first, len("case") + HEAD_ROOM)
-    for block in _blocks(widths, width - first):
+    for block in blocks(widths, width - first):
         lines = [[shorten(row.label, first), *(row.shown(number, colour=colour) for number in block)] for row in table]
         heading = ["case", *(heads[number] for number in block)]
         yield tabulate(lines, heading, tablefmt="simple", disable_numparse=True)
@@ -95,7 +101,7 @@ def _widest(head: str, table: Sequence[_Row], number: int) -> int:
     return max(*(len(part) + HEAD_ROOM for part in head.split("\n")), *map(len, texts))
 
 
-def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+def blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
     """Deal the columns into as few blocks as fit; a block has at least one."""
     block: list[int] = []
     used = 0
