@@ -78,7 +78,7 @@ def notes(summary: Summary) -> tuple[Note, ...]:
     found = sorted((c for c in summary.cells if mark(c)), key=lambda cell: GRAVEST_FIRST.index(cell.verdict))
     alike: dict[tuple[str, str, tuple[Line, ...]], list[str]] = {}
     for cell in found:
-        alike.setdefault((mark(cell), cell.case, tuple(_lines(cell))), []).append(cell.environment)
+        alike.setdefault((mark(cell), cell.case, tuple(facts(cell))), []).append(cell.environment)
     return tuple(Note(marks, case, tuple(places), lines) for (marks, case, lines), places in alike.items())
 
 
@@ -159,7 +159,8 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def _lines(cell: Cell) -> Iterator[Line]:
+def facts(cell: Cell) -> Iterator[Line]:
+    """Tell of a cell what a reader has to know: what it got, what was expected, and why."""
     phase = f" in {cell.phase}" if cell.phase else ""
     yield Line("got", " ".join(filter(None, (ending_text(cell) + phase, drift_text(cell)))))
     if cell.message:  # what follows its first line is told better by the mismatches, if they could be read

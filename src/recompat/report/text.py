@@ -18,6 +18,8 @@ INVISIBLE = frozenset(
 
 def clean(text: str, limit: int = LIMIT) -> str:
     """Put a text on one line without anything that is not seen, and cut it at ``limit`` characters, saying so."""
+    if len(text) <= limit and text.isascii() and text.isprintable():  # most are, and a large matrix has many
+        return " ".join(text.split())
     head = ESCAPE.sub("", text[: 4 * limit + 64])  # enough to fill the limit, and a megabyte costs nothing
     line = " ".join("".join(character for character in map(_visible, head)).split())
     if len(line) <= limit and len(text) <= 4 * limit + 64:
