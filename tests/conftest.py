@@ -11,6 +11,7 @@ import pytest
 from support.environment import isolated
 from support.index import Index
 from support.project import Project, nox
+from support.published import Schemas, fetch
 from support.wheels import Behaviour, build_package, build_torch
 
 if TYPE_CHECKING:
@@ -64,8 +65,14 @@ def finished_reports(wheelhouse: Path, tmp_path_factory: pytest.TempPathFactory)
     return project.reports
 
 
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Schemas:
+    """Schemas that others publish; for tests that are marked ``published``."""
+    return fetch(tmp_path_factory.mktemp("published"))
+
+
 @pytest.fixture
 def finished(project: Project, finished_reports: Path) -> Project:
     """A project whose matrix was run; nothing has been asked of its index yet."""
-    shutil.copytree(finished_reports, project.reports)
+    shutil.copytree(finished_reports, project.reports, symlinks=True)
     return project
