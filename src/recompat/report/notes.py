@@ -27,6 +27,7 @@ __all__ = [
     "counted",
     "detected",
     "expected_text",
+    "facts",
     "families",
     "gaps",
     "notes",
