@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from recompat.boundary import Boundary
 from recompat.model import Outcome
 from recompat.news import news
 from recompat.replays import bare_name
 from recompat.report.entries import environment_names, grouped, releases, told_once
-from recompat.report.findings import boundary_text, operator_change_text
+from recompat.report.findings import item_text
 from recompat.report.markdown import code, escape, families_table
 from recompat.report.notes import GRAVEST_FIRST, conclusion, counted, totals
 from recompat.report.style import DRIFT, cell_text, ending_text, legend, mark
@@ -23,7 +22,6 @@ from recompat.summary import UNEXPECTED, Cell, Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from recompat.news import Item
     from recompat.report.entries import Entry
     from recompat.summary import Summary
 
@@ -153,11 +151,9 @@ def _newest(summary: Summary) -> str:
         return f"{title}It was not run."
     if not newest.items:
         return f"{title}No case of {len(cases)} ends otherwise, or by other operators, than on the release before it."
-    return title + _body([*map(_entry, grouped((_change(item), item.case) for item in newest.items))], LITTLE, "change")
-
-
-def _change(item: Item) -> str:
-    return boundary_text(item.what) if isinstance(item.what, Boundary) else operator_change_text(item.what)
+    return title + _body(
+        [*map(_entry, grouped((item_text(item), item.case) for item in newest.items))], LITTLE, "change"
+    )
 
 
 def _changing(rows: Sequence[str], *, short: bool) -> str:

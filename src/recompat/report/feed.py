@@ -14,10 +14,9 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from recompat.boundary import Boundary
 from recompat.model import Outcome
 from recompat.news import news
-from recompat.report.findings import boundary_text, operator_change_text
+from recompat.report.findings import item_text
 from recompat.report.moments import EPOCH, moment
 from recompat.report.notes import counted
 from recompat.report.style import NEWS
@@ -128,14 +127,13 @@ def _release(one: News, ran: _Ran, cases: int) -> _Entry:
 
 def _change(item: Item, family: str, dates: dict[tuple[str, str], datetime]) -> _Entry:
     what = item.what
-    text = boundary_text(what) if isinstance(what, Boundary) else operator_change_text(what)
     categories = (("kind", f"{item.kind}"), ("family", clean(family)))
     return _Entry(
         id=f"urn:{NAME}:change:{_quoted(item.id)}",
         title=f"torch {clean(what.first)}: {clean(item.case)}: {NEWS[item.kind].label}",
         updated=dates.get((what.first, item.case), EPOCH),
         link=f"index.html#/case={_quoted(item.case)}",
-        summary=clean(text),
+        summary=clean(item_text(item)),
         categories=tuple((scheme, term) for scheme, term in categories if term),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recompat.boundary import BoundaryKind
+from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
 from recompat.replays import bare_name
 from recompat.report.entries import Entry, Section, grouped, listing, told_once
@@ -14,12 +14,13 @@ from recompat.report.style import OUTCOMES, label, warned_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from recompat.boundary import Boundary, Ending
+    from recompat.boundary import Ending
     from recompat.cells import Cell
+    from recompat.news import Item
     from recompat.operators import OperatorChange
     from recompat.summary import Summary
 
-__all__ = ["boundary_text", "operator_change_text", "sections"]
+__all__ = ["boundary_text", "item_text", "operator_change_text", "sections"]
 
 MOST_DIFF = 6  # lines of a diff
 
@@ -108,5 +109,11 @@ def operator_change_text(change: OperatorChange) -> str:
     start = f"{change.last} to {change.first}, {change.during}: "
     if change.before != change.after:
         return f"{start}attention by {change.before or 'no operator of its own'}, then by {change.after or 'none'}"
-    more = [f"and {len(change.diff) - MOST_DIFF} lines more"] if len(change.diff) > MOST_DIFF else []
+    rest = len(change.diff) - MOST_DIFF
+    more = [f"and {rest} line{'s' * (rest != 1)} more"] if rest > 0 else []
     return start + "; ".join([*change.diff[:MOST_DIFF], *more])
+
+
+def item_text(item: Item) -> str:
+    """Say what a release changed in a case."""
+    return boundary_text(item.what) if isinstance(item.what, Boundary) else operator_change_text(item.what)

@@ -35,9 +35,10 @@ def render_markdown(summary: Summary) -> str:
 
 
 def page(summary: Summary, told: Iterable[tuple[str, str]], remark: str = "") -> str:
-    """Write sections below the conclusion, and a remark behind them."""
+    """Write sections below the conclusion and the notices, and a remark behind them."""
     parts = (
         f"# Compatibility matrix\n\n{conclusion(summary)}",
+        *map(escape, summary.notices),
         *(f"## {title}\n\n{text}" for title, text in told),
         remark,
         f"Written by recompat {escape(summary.recompat)} on {escape(summary.generated)}.",
