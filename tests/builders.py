@@ -26,10 +26,11 @@ from recompat.model import (
     TroubleKind,
     Warned,
 )
-from recompat.summary import Summary, summarise
+from recompat.summarise import summarise
 
 if TYPE_CHECKING:
     from recompat.listing import Listing
+    from recompat.summary import Summary
 
 CHECKPOINT_ERROR = "torch.utils.checkpoint.CheckpointError"
 SHA = "a" * 64

@@ -14,13 +14,14 @@ from recompat.expectations import Expectation, Expectations, load_expectations
 from recompat.listing import Listing
 from recompat.matrix import load_matrix
 from recompat.record import load_records
-from recompat.summary import Summary, summarise
+from recompat.summarise import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recompat.cases import Case, CaseFile
     from recompat.model import CaseResult, Record
+    from recompat.summary import Summary
 
 __all__ = ["large"]
 

@@ -14,7 +14,7 @@ from recompat.cases import Case, CaseFile
 from recompat.expectations import Expectations
 from recompat.model import Outcome, Verdict
 from recompat.report.comment import MOST, render_markdown_short
-from recompat.summary import summarise
+from recompat.summarise import summarise
 from scenes import CHECKPOINT, HOSTILE, RUNTIME, as_expected, everything, hostile, many, unreachable
 
 if TYPE_CHECKING:

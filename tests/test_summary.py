@@ -7,6 +7,7 @@ import pytest
 
 from builders import (
     CHECKPOINT_ERROR,
+    NOW,
     PASSES,
     SHA,
     case_file,
@@ -21,7 +22,10 @@ from builders import (
     trouble,
 )
 from recompat.errors import ExitCode
+from recompat.expectations import Expectations
 from recompat.model import CaseResult, Mismatch, Outcome, Phase, Record, Replay, TensorMeta, Verdict
+from recompat.news import news
+from recompat.summarise import summarise
 from recompat.summary import Summary
 
 if TYPE_CHECKING:
@@ -176,3 +180,16 @@ def test_the_same_records_in_another_order_give_the_same_summary() -> None:
 def test_a_summary_survives_its_own_json() -> None:
     made = summary(record("2.11.0", result(ONE, raises()), result(TWO, differs())), file=FILE, expectations=BOTH_PASS)
     assert msgspec.json.decode(msgspec.json.encode(made), type=Summary) == made
+
+
+def test_boundaries_know_of_records_between_the_columns_and_of_no_others() -> None:
+    trials = {"2.8.0": PASSES, "2.9.1": PASSES, "2.10.0": raises(), "2.11.0": raises(), "2.12.0": PASSES}
+    records = {torch: record(torch, result("patterns::a", trial)) for torch, trial in trials.items()}
+    file = case_file("patterns", "a")
+    columns = [records["2.9.1"], records["2.11.0"]]
+    made = summarise(columns, [file], file.cases, Expectations({}), NOW, others=records.values())
+    assert [column.torch for column in made.environments] == ["2.9.1", "2.11.0"]
+    assert [(one.last, one.first, one.not_run) for one in made.boundaries] == [("2.9.1", "2.10.0", ())]
+    assert [(one.torch, [item.what.first for item in one.items]) for one in news(made)] == [("2.11.0", ["2.10.0"])]
+    alone = summarise(columns, [file], file.cases, Expectations({}), NOW)
+    assert [(one.last, one.first) for one in alone.boundaries] == [("2.9.1", "2.11.0")]

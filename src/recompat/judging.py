@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from recompat.expectations import load_expectations
 from recompat.listing import load_listing
 from recompat.record import now, releases_of
-from recompat.summary import Summary, summarise
+from recompat.summarise import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recompat.matrix import Matrix
     from recompat.model import Record
     from recompat.project import Project
+    from recompat.summary import Summary
 
 __all__ = ["claims", "judged"]
 
@@ -33,11 +34,13 @@ def judged(
 ) -> Summary:
     """Hold ``chosen`` records against the expectations, which may speak of every release of ``matrix`` and of ``known``.
 
+    Boundaries rest on what is ``known`` between the chosen releases, too.
+
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
     expectations = claims(project, matrix, files, releases_of(known))
-    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing))
+    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing), known)
 
 
 def claims(project: Project, matrix: Matrix, files: Sequence[CaseFile], releases: Iterable[Version]) -> Expectations:

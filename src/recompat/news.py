@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
 
 import msgspec
+from packaging.version import Version
 
 from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
@@ -65,8 +66,8 @@ def news(summary: Summary) -> tuple[News, ...]:
     """Tell of every release but the first, newest first, what changed in it; also where nothing did."""
     releases = list(dict.fromkeys(column.torch for column in summary.environments))
     found: dict[str, list[Item]] = {release: [] for release in releases}
-    for item in _items(summary):
-        found[item.what.first].append(item)
+    for item in _items(summary):  # a boundary may lie at a release that has no column
+        found[next(one for one in releases if Version(one) >= Version(item.what.first))].append(item)
     order = list(NewsKind)
     return tuple(
         News(release, before, tuple(sorted(found[release], key=lambda item: order.index(item.kind))))

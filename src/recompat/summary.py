@@ -1,26 +1,19 @@
 """The one view model that every renderer gets. ``matrix.json`` is this, encoded."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, Literal, Self
 
 import msgspec
-from packaging.version import Version
 
-from recompat import __version__
 from recompat.boundary import Boundary
 from recompat.casedoc import TOLERANCE, Restores
-from recompat.cases import Case, CaseFile
-from recompat.cells import Cell, Claim, make_cell
+from recompat.cells import Cell, Claim
 from recompat.detection import Detection
 from recompat.errors import ExitCode
-from recompat.expectations import Expectations
-from recompat.listing import Listing
-from recompat.model import Evidence, Outcome, Record, Trouble, Verdict
+from recompat.model import Outcome, Trouble, Verdict
 from recompat.operators import OperatorChange
-from recompat.trends import all_boundaries, all_operator_changes
 
-__all__ = ["MATRIX_SCHEMA", "Cell", "Claim", "Column", "Row", "Summary", "Totals", "summarise"]
+__all__ = ["MATRIX_SCHEMA", "Cell", "Claim", "Column", "Row", "Summary", "Totals"]
 
 MATRIX_SCHEMA: Final = "recompat/matrix/1"
 
@@ -137,129 +130,3 @@ class Summary(msgspec.Struct, frozen=True):
         if any(counts[verdict] for verdict in UNEXPECTED):
             return ExitCode.UNEXPECTED
         return ExitCode.INCOMPLETE if counts[Verdict.MISSING] else ExitCode.OK
-
-
-def summarise(
-    records: Sequence[Record],
-    files: Sequence[CaseFile],
-    cases: Sequence[Case],
-    expectations: Expectations,
-    generated: str,
-    listing: Listing | None = None,
-) -> Summary:
-    """Judge every selected case in every selected environment.
-
-    Args:
-        records: one per environment; one with trouble may have no results, or some.
-        files: those that the cases are in.
-        generated: when this is, in UTC, ISO 8601.
-        listing: what the index offered when it was last asked.
-    """
-    ordered = sorted(records, key=_in_version_order)
-    known = [(record, Version(record.environment.torch), {r.case: r for r in record.results}) for record in ordered]
-    file_of = {case.id: file for file in files for case in file.cases}
-    cells = tuple(
-        make_cell(case, file_of[case.id], record, results.get(case.id), expectations.for_(case.id, release))
-        for case in cases
-        for record, release, results in known
-    )
-    places = {record.environment.id: record.environment for record in ordered}
-    return Summary(
-        schema=MATRIX_SCHEMA,
-        recompat=__version__,
-        generated=generated,
-        environments=tuple(_column(record) for record in ordered),
-        cases=tuple(_row(case, file_of[case.id]) for case in cases),
-        cells=cells,
-        totals=_totals(cells, len(ordered), len(cases)),
-        families=_families(cases, cells, len(ordered)),
-        listed=None if listing is None else listing.date,
-        boundaries=tuple(all_boundaries(cells, places, None if listing is None else listing.versions)),
-        operator_changes=tuple(all_operator_changes(cells, places, _evidence(ordered))),
-    )
-
-
-def _evidence(records: Sequence[Record]) -> dict[tuple[str, str], Evidence]:
-    return {
-        (result.case, record.environment.id): result.evidence
-        for record in records
-        for result in record.results
-        if result.evidence is not None
-    }
-
-
-def _in_version_order(record: Record) -> tuple[Version, str, int, str]:
-    """Interpreters by their number, so that cp39 comes before cp311."""
-    environment = record.environment
-    name = environment.python.rstrip("0123456789t")
-    digits = "".join(character for character in environment.python if character.isdigit())
-    return Version(environment.torch), name, int(digits[:1] or 0) * 1000 + int(digits[1:] or 0), environment.id
-
-
-def _column(record: Record) -> Column:
-    column = Column(
-        id=record.environment.id,
-        torch=record.environment.torch,
-        python=record.environment.python,
-        platform=record.environment.platform,
-        trouble=record.trouble,
-        started=record.run.started,
-        finished=record.run.finished,
-    )
-    if record.facts is None:
-        return column
-    return msgspec.structs.replace(
-        column,
-        imported=record.facts.imported,
-        flavour=record.facts.flavour,
-        source=record.facts.source,
-        python_version=record.facts.python_version,
-        distribution_sha256=record.facts.distribution_sha256,
-        cpu_capability=record.facts.cpu_capability,
-        threads=record.facts.threads,
-        packages=dict(sorted(record.facts.packages.items())),
-    )
-
-
-def _row(case: Case, file: CaseFile) -> Row:
-    return Row(
-        id=case.id,
-        title=case.title,
-        file=file.path.name,
-        sha256=file.sha256,
-        fault=file.fault,
-        family=case.family,
-        about=case.about.text,
-        reports=case.about.reports,
-        repairs=case.about.repairs,
-        repaired_by=tuple(other.id for other in file.cases if case.id in other.about.repairs),
-        unrepaired=case.about.unrepaired,
-        restores=case.about.restores,
-        line=case.about.line,
-        file_title=file.title,
-        tolerance=case.about.tolerance,
-    )
-
-
-def _families(cases: Sequence[Case], cells: Sequence[Cell], environments: int) -> dict[str, Totals]:
-    family_of = {case.id: case.family for case in cases}
-    members = Counter(family_of.values())
-    held: dict[str, list[Cell]] = {family: [] for family in members}
-    for cell in cells:
-        held[family_of[cell.case]].append(cell)
-    return {family: _totals(held[family], environments, count) for family, count in members.items()}
-
-
-def _totals(cells: Sequence[Cell], environments: int, cases: int) -> Totals:
-    outcomes = Counter(cell.outcome for cell in cells)
-    verdicts = Counter(cell.verdict for cell in cells)
-    detections = Counter(cell.detection for cell in cells)
-    return Totals(
-        environments=environments,
-        cases=cases,
-        cells=len(cells),
-        outcomes={outcome: outcomes[outcome] for outcome in Outcome},
-        verdicts={verdict: verdicts[verdict] for verdict in Verdict},
-        drift=sum(cell.drift for cell in cells),
-        detections={detection: detections[detection] for detection in Detection},
-    )

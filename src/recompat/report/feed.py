@@ -87,7 +87,7 @@ def _entries(summary: Summary) -> Iterator[_Entry]:
     ran = _ran(dates)
     for one in news(summary):
         if one.torch in ran:
-            changes = (_change(item, families[item.case], dates) for item in one.items)
+            changes = (_change(item, families[item.case], dates.get((one.torch, item.case), EPOCH)) for item in one.items)
             yield from chain([_release(one, ran[one.torch], len(summary.cases))], changes)
 
 
@@ -125,13 +125,12 @@ def _release(one: News, ran: _Ran, cases: int) -> _Entry:
     )
 
 
-def _change(item: Item, family: str, dates: dict[tuple[str, str], datetime]) -> _Entry:
-    what = item.what
+def _change(item: Item, family: str, ran: datetime) -> _Entry:
     categories = (("kind", f"{item.kind}"), ("family", clean(family)))
     return _Entry(
         id=f"urn:{NAME}:change:{_quoted(item.id)}",
-        title=f"torch {clean(what.first)}: {clean(item.case)}: {NEWS[item.kind].label}",
-        updated=dates.get((what.first, item.case), EPOCH),
+        title=f"torch {clean(item.what.first)}: {clean(item.case)}: {NEWS[item.kind].label}",
+        updated=ran,
         link=f"index.html#/case={_quoted(item.case)}",
         summary=clean(item_text(item)),
         categories=tuple((scheme, term) for scheme, term in categories if term),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
 from recompat.replays import bare_name
@@ -12,7 +14,7 @@ from recompat.report.repairs import repairs
 from recompat.report.style import OUTCOMES, label, warned_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from recompat.boundary import Ending
     from recompat.cells import Cell
@@ -58,14 +60,13 @@ def _boundaries(summary: Summary) -> tuple[Entry, ...]:
     platforms = {column.platform for column in summary.environments}
     return grouped(
         (boundary_text(boundary) + (f" on {boundary.platform}" if len(platforms) > 1 else ""), boundary.case)
-        for boundary in sorted(summary.boundaries, key=_by_release(summary))
+        for boundary in sorted(summary.boundaries, key=_by_release)
     )
 
 
-def _by_release(summary: Summary) -> Callable[[Boundary | OperatorChange], tuple[int, int]]:
+def _by_release(changed: Boundary | OperatorChange) -> tuple[Version, Version]:
     """Sort what changed by the releases between which it did; cases stay in order."""
-    place = {column.torch: number for number, column in enumerate(summary.environments)}
-    return lambda changed: (place[changed.first], place[changed.last])
+    return Version(changed.first), Version(changed.last)
 
 
 def boundary_text(boundary: Boundary) -> str:
@@ -100,7 +101,7 @@ def _ending(ending: Ending) -> str:
 def _operator_changes(summary: Summary) -> tuple[Entry, ...]:
     return grouped(
         (operator_change_text(change), change.case)
-        for change in sorted(summary.operator_changes, key=_by_release(summary))
+        for change in sorted(summary.operator_changes, key=_by_release)
     )
 
 

@@ -320,6 +320,7 @@
   grid.setAttribute("role", "grid");
   for (const link of grid.querySelectorAll("tbody a")) link.tabIndex = -1;
   form.hidden = false;
+  form.firstElementChild.open = innerWidth > 640;
   let typing = 0;
   form.addEventListener("input", (event) => {
     const now = Date.now();
