@@ -11,6 +11,7 @@ import msgspec
 from recompat.cases import Case, CaseFile, read_case_files
 from recompat.matrix import Matrix, load_matrix
 from recompat.options import Options
+from recompat.private import scrub
 from recompat.runner import probe_folder
 from recompat.selection import default_cases, select_cases
 from recompat.trials import CaseAddress
@@ -99,7 +100,7 @@ class Setup(msgspec.Struct, frozen=True):
         return tuple(address for _, address in self._runnable())
 
     def terms(self, release: Version) -> dict[str, str]:
-        """What a record's results depend on besides the environment and the case files."""
+        """What a record's results depend on besides the environment and the case files, as records have it."""
         terms = {
             "timeout": f"{self.timeout:g}",
             "isolation": self.options.isolation,
@@ -109,7 +110,7 @@ class Setup(msgspec.Struct, frozen=True):
             terms["source"] = self.options.source
         if not self.options.evidence:
             terms["evidence"] = "off"
-        return terms
+        return {name: scrub(value) for name, value in terms.items()}
 
     def with_recorded(self, records: Iterable[Record]) -> Setup:
         """Select what is recorded as well, unless ``-k`` says what to select."""

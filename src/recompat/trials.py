@@ -14,6 +14,7 @@ import msgspec
 
 from recompat.events import ending, log_name
 from recompat.model import CaseResult, Facts, Outcome, Replay, TroubleKind
+from recompat.private import scrub
 from recompat.replay import IMPORT_LIMITS, ReplayRun
 from recompat.runner import Spawn, run_probe
 from recompat.wheels import EnvironmentTrouble
@@ -74,7 +75,7 @@ def read_facts(job: Job, source: str) -> Facts:
         known = {**events["header"], **events["torch"], "source": source}
         known["python_version"] = known["python"]
         try:
-            return msgspec.convert(known, Facts)
+            return msgspec.convert(scrub(known), Facts)  # as records have it, with which it will be compared
         except msgspec.ValidationError as error:
             said = f"torch says of itself what cannot be read ({error})"
         raise EnvironmentTrouble(TroubleKind.IMPORT_FAILED, f"{said}. The log is {log_name(job.log)}.")

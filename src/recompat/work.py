@@ -22,7 +22,7 @@ from recompat.environment import (
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
-from recompat.record import load_records, now, save_record
+from recompat.record import load_record, load_records, now, save_record
 from recompat.report.text import clean
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Source
@@ -204,11 +204,11 @@ class Work:
         known = {case.id: case.sha256 for case in self._setup.all_addresses}
         merged = merge_results(record, earlier, known)
         folder = self._setup.project.records
-        save_record(folder, merged)
+        path = save_record(folder, merged)
         records, _ = load_records(folder)
         for stand_in in superseded(records, merged):
             (folder / f"{stand_in.environment.id}.json").unlink(missing_ok=True)
-        return merged
+        return load_record(path)
 
 
 def _release(version: str) -> Version | None:
