@@ -64,7 +64,8 @@
     if (!view) return go({}, true);
     closePanel();
     showView(view);
-    target.scrollIntoView();
+    if (target === view) scrollTo(0, 0);
+    else target.scrollIntoView();
   }
 
   function showView(view) {
@@ -106,6 +107,12 @@
       line.text = `${line.id} ${line.family} ${article ? article.textContent : ""}`.toLowerCase();
     }
     return line.text;
+  }
+
+  // To read them all takes longer than a filter may: it is done while nothing else is.
+  function readAhead(from = 0) {
+    for (const line of lines.slice(from, from + 20)) textOf(line);
+    if (from < lines.length) (window.requestIdleCallback || setTimeout)(() => readAhead(from + 20));
   }
 
   function filter() {
@@ -342,4 +349,5 @@
   document.addEventListener("click", clicked);
   addEventListener("popstate", follow);
   follow();
+  readAhead();
 })();

@@ -114,6 +114,10 @@ class NewsView(msgspec.Struct, frozen=True):
     before: str
     kinds: tuple[tuple[Look, tuple[tuple[Link, str], ...]], ...]
 
+    def count(self, look: Look) -> int:
+        """How many changes of a kind there are."""
+        return next((len(items) for known, items in self.kinds if known == look), 0)
+
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """All that the template needs."""
@@ -133,6 +137,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     totals: tuple[tuple[str, str], ...]
     families: tuple[Sequence[str], list[list[str]]]
     news: tuple[NewsView, ...]
+    news_kinds: tuple[Look, ...]
     parts: tuple[Part, ...]
     few: bool
 
@@ -163,6 +168,7 @@ def page(summary: Summary) -> Page:
         totals=tuple(totals(summary)),
         families=families(summary),
         news=tuple(made.news(one) for one in news(summary)),
+        news_kinds=tuple(NEWS.values()),
         parts=made.parts,
         few=len(summary.environments) <= FEW,
     )
