@@ -7,18 +7,28 @@ import datetime as dt
 import hashlib
 import os
 import tempfile
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from packaging.version import Version
 
 from recompat.model import RECORD_SCHEMA, Record
+from recompat.private import may_be_private, scrub, scrubber_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["BadRecord", "load_record", "load_records", "now", "releases_of", "save_record", "write_atomically"]
+__all__ = [
+    "BadRecord",
+    "encode_record",
+    "load_record",
+    "load_records",
+    "now",
+    "releases_of",
+    "save_record",
+    "write_atomically",
+]
 
 
 class BadRecord(Exception):
@@ -26,16 +36,22 @@ class BadRecord(Exception):
 
 
 def save_record(folder: Path, record: Record) -> Path:
-    """Write ``record`` to ``<folder>/<environment id>.json``, whole or not at all."""
+    """Write ``record`` to ``<folder>/<environment id>.json``, whole or not at all, and without what is private."""
     path = folder / f"{record.environment.id}.json"
-    content = msgspec.to_builtins(record)
-    content["digest"] = _digest(content)
-    write_atomically(path, _lines(content))
+    here = scrubber_here(*folder.absolute().parents[:2])
+    write_atomically(path, encode_record(_scrubbed(record, here.data)))
     return path
 
 
+def encode_record(record: Record) -> bytes:
+    """Write a record's JSON, with its digest."""
+    content = msgspec.to_builtins(record)
+    content["digest"] = _digest(content)
+    return _lines(content)
+
+
 def load_record(path: Path) -> Record:
-    """Read a record.
+    """Read a record, without what is private: it may be from before, or from elsewhere.
 
     Raises:
         BadRecord: it is truncated, of another schema, or not what was written.
@@ -58,7 +74,7 @@ def load_record(path: Path) -> Record:
         raise BadRecord(f"{record.environment.torch[:40]!r} is no release of torch") from None
     if path.stem != record.environment.id:
         raise BadRecord(f"it is the record of {record.environment.id}")
-    return record
+    return _scrubbed(record, scrub) if may_be_private(content) else record
 
 
 def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
@@ -123,6 +139,10 @@ def now() -> str:
 def releases_of(records: Iterable[Record]) -> set[Version]:
     """The releases of torch that are recorded."""
     return {Version(record.environment.torch) for record in records}
+
+
+def _scrubbed(record: Record, scrub: Callable[[Any], Any]) -> Record:
+    return msgspec.convert(scrub(msgspec.to_builtins(record)), Record)
 
 
 class _Header(msgspec.Struct):
