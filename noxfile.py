@@ -1,6 +1,7 @@
 # /// script
 # dependencies = [
 #     "filelock>=3.16",
+#     "jinja2>=3.1",
 #     "msgspec>=0.20",
 #     "nox[uv]>=2025.10",
 #     "packaging>=24.2",
