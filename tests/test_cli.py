@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from builders import PASSES
 from recompat import __version__
 from recompat.__main__ import main
 from recompat.cli import run
+from recompat.report.formats import FORMATS
 from recorded import make_project, recorded
 from scenes import CHECKPOINT
 
@@ -93,6 +95,9 @@ def test_the_reference_has_the_help_and_it_fits_a_screen(
             "nowhere has no matrix/matrix.toml; name the folder that has it.",
         ),
         (["report", "-k", "(plain"], 4, "-k '( plain' cannot be read;"),
+        (["report", "--format", "svg-badge"], 4, "There is no format svg-badge; "),
+        (["report", "--format", "markdwon"], 4, "There is no format markdwon; did you mean markdown? The formats are "),
+        (["report", "--out", "x.json"], 4, "--out needs --format; it takes one of html, markdown, "),
     ],
 )
 @pytest.mark.usefixtures("project")
@@ -153,6 +158,52 @@ def test_report_is_the_report_session(project: Project, capsys: pytest.CaptureFi
     assert "2.9.1" not in (project.reports / "matrix.md").read_text()
 
 
+def test_one_format_alone_goes_to_the_output_and_nothing_is_written(
+    project: Project, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = project.root / "steps.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(steps))
+    before = sorted(project.root.rglob("*"))
+    assert ended("report", "--format", "json", "--torch", "2.11.0") == 1
+    out, err = capsysbinary.readouterr()
+    assert [column["torch"] for column in json.loads(out)["environments"]] == ["2.11.0"]
+    assert err == b""
+    assert sorted(project.root.rglob("*")) == before
+    assert ended("report") == 1
+    assert "# Compatibility matrix" in steps.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_can_be_had(name: str, project: Project, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert ended("report", f"--format={name}") == 1
+    out, err = capsysbinary.readouterr()
+    assert len(out.decode()) > 100
+    assert err == b""
+
+
+def test_one_format_into_a_file(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("report", "--format", "badge-json", "--out", "made/badge.json") == 1
+    assert json.loads((project.root / "made" / "badge.json").read_bytes())["schemaVersion"] == 1
+    assert [path.name for path in (project.root / "made").iterdir()] == ["badge.json"]
+    assert not (project.reports / "site").exists()
+    assert ended("report", "--format", "badge-json", "--out", "made") == 6
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("recompat: made is in the way or gone (Is a directory)")
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(project: Project) -> None:
+    pipe, link = project.root / "pipe", project.root / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert ended("report", "--format", "badge-json", "--out", "link") == 1
+    assert json.loads(os.read(reader, 65536))["schemaVersion"] == 1
+    os.close(reader)
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+
+
 def test_a_fault_of_ours_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,8 +223,9 @@ def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProc
     return subprocess.run(command, env=env, cwd=cwd, check=False, text=True, capture_output=True, timeout=60)
 
 
-def test_a_reader_that_has_enough_is_no_fault(project: Project) -> None:
-    line = f"{sys.executable} -m recompat show plain | true; exit ${{PIPESTATUS[0]}}"
+@pytest.mark.parametrize(("command", "code"), [("show plain", 0), ("report --format html", 1)])
+def test_a_reader_that_has_enough_is_no_fault(command: str, code: int, project: Project) -> None:
+    line = f"{sys.executable} -m recompat {command} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", line],
         cwd=project.root,
@@ -183,7 +235,7 @@ def test_a_reader_that_has_enough_is_no_fault(project: Project) -> None:
         capture_output=True,
         timeout=60,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_help_imports_nothing_that_costs() -> None:
@@ -197,4 +249,13 @@ def test_show_imports_no_more_than_it_needs(project: Project) -> None:
     code = "import sys; from recompat.cli import run; run(['show', 'plain']); print(*sorted(sys.modules))"
     there = set(python("-c", code, cwd=project.root).stdout.splitlines()[-1].split())
     assert "msgspec" in there
-    assert not there & {"nox", "rich", "unearth", "tabulate", "recompat.reproduce", "recompat.plan", "recompat.work"}
+    assert not there & {
+        "nox",
+        "rich",
+        "unearth",
+        "tabulate",
+        "jinja2",
+        "recompat.reproduce",
+        "recompat.plan",
+        "recompat.work",
+    }

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from recompat.errors import ConfigurationError
 from recompat.options import parse_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_defaults() -> None:
@@ -55,3 +52,19 @@ def test_bad_options_are_one_sentence(arguments: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="nox -s matrix -- --help lists the options") as caught:
         parse_options(arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_is_named_with_a_format() -> None:
+    options = parse_options(["--format", "junit", "--out", "junit.xml"])
+    assert (options.format, options.out) == ("junit", Path("junit.xml"))
+    with pytest.raises(ConfigurationError, match="--out needs --format; it takes one of html, markdown, "):
+        parse_options(["--out", "junit.xml"])
+
+
+def test_a_format_that_there_is_not() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"There is no format jnuit; did you mean junit\? The formats are html, "
+    ):
+        parse_options(["--format", "jnuit"])
+    with pytest.raises(ConfigurationError, match=r"There is no format qqq; there is atom, .*, text\."):
+        parse_options(["--format", "qqq"])

@@ -23,7 +23,7 @@ def test_its_parts_have_the_names_that_readers_know() -> None:
     written = json.loads(render_json(as_expected()))
     assert list(written) == [
         *("schema", "recompat", "generated", "environments", "cases", "cells", "totals"),
-        *("families", "listed", "boundaries", "operator_changes"),
+        *("families", "listed", "boundaries", "operator_changes", "notices"),
     ]
     assert written["schema"] == "recompat/matrix/1"
     cell = written["cells"][-1]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from markdown_it import MarkdownIt  # comes with rich
 
@@ -18,6 +19,13 @@ def test_one_of_everything() -> None:
 
 def test_all_as_expected() -> None:
     check_golden("as_expected.md", render_markdown(as_expected()))
+
+
+def test_notices_follow_the_conclusion() -> None:
+    noticed = msgspec.structs.replace(as_expected(), notices=("torch 2.11.0 was <b>not</b> run again.",))
+    parts = render_markdown(noticed).split("\n\n")
+    assert parts[1].startswith("As expected:")
+    assert parts[2] == "torch 2.11.0 was &#60;b&#62;not&#60;/b&#62; run again."
 
 
 def test_hostile_text_becomes_no_markup() -> None:

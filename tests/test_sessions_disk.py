@@ -59,7 +59,7 @@ def test_no_room_for_the_reports(finished: Project) -> None:
         filler = fill(finished.reports)
         finished.expectations.write_text("", "utf-8")  # so that the reports would be others
         for arguments in (["-s", "matrix"], ["-s", "report"]):
-            check_sentence(nox(finished, *arguments), "The disk is full: ", "matrix.json was not written; free some")
+            check_sentence(nox(finished, *arguments), "The disk is full: ", "reports/site was not written; free some")
             assert {path: path.read_bytes() for path in kept} == kept
             assert leftovers(finished) == []
         filler.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,8 @@ THERE = "There are: 9.0.0, 9.1.0, 9.1.1, 9.2.0."
             "--torch nine cannot be read; write a release (2.11.0), a range (>=2.9), late",
         ),
         ("-s matrix -j 2 -- --sauce cpu", 4, "Unrecognized arguments: --sauce cpu; nox -s matrix -- --help lists t"),
+        ("-s matrix -- --rerun all --format json", 4, "--format is an option of nox -s report and of recompat report;"),
+        ("-s report -- --format jsno", 4, "There is no format jsno; did you mean json? The formats are html, "),
         ("-s matrix -- --timeout 0", 4, "Argument --timeout: 0 is not between 0 and 86400 seconds; nox -s matrix"),
         ("-s probe(torch='8.0.0') -- --torch 8.0.0", 5, f"No release matches --torch 8.0.0. {THERE}"),
         ("-s report -- --torch 8.0.0", 5, "No release matches --torch 8.0.0. There are: 9.0.0, 9.1.0."),  # no index
@@ -108,6 +111,15 @@ def test_a_sentence_and_an_exit_code(wide: Project, options: str, code: int, sen
     assert "Traceback" not in done.stderr
     assert environments(wide) == []
     assert (wide.reports / "matrix.json").read_bytes() == before
+
+
+def test_one_format_of_a_report(wide: Project) -> None:
+    before = sorted(wide.reports.rglob("*"))
+    done = nox(wide, "-s", "report", "--", "--format", "json", "--torch", "9.1.0")
+    assert done.returncode == 0, done.stderr
+    assert [column["torch"] for column in json.loads(done.stdout)["environments"]] == ["9.1.0"]
+    assert sorted(wide.reports.rglob("*")) == before
+    assert releases(wide) == ["9.0.0", "9.1.0"], "the site is as it was"
 
 
 def test_help_and_the_list_of_sessions(wide: Project) -> None:

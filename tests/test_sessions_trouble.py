@@ -110,6 +110,9 @@ def test_no_network_before_anything(project: Project) -> None:
     done = nox(project, "-s", "matrix")
     assert done.returncode == 6
     assert set(project.cells().values()) == {"not-run"}
+    assert sorted(path.name for path in (project.reports / "site" / "records").iterdir()) == [
+        f"{name}.json" for name in project.records()
+    ]
     for release in ("9.0.0", "9.1.0"):
         trouble = record_of(project, release)["trouble"]
         assert trouble["kind"] == "unreachable"
@@ -138,13 +141,21 @@ def test_no_network_after_a_finished_run(finished: Project) -> None:
 
 def test_what_stands_is_shown_where_it_could_not_be_run_again(finished: Project) -> None:
     finished.index.close()
-    before = finished.records()
+    before, dates, site = finished.records(), finished.cells("date"), (finished.reports / "site").stat().st_ino
+    assert finished.matrix_json()["notices"] == []
     done = nox(finished, "-s", "matrix", "--", "--rerun", "all")
     assert done.returncode == 6
     assert finished.cells() == GREEN
     assert finished.records() == before
-    assert said(done.stderr) == [
+    assert finished.cells("date") == dates
+    notices = [
         f"torch {release} was not run again (unreachable); what was recorded before is shown."
         for release in ("9.0.0", "9.1.0")
     ]
+    assert said(done.stderr) == notices
+    assert finished.matrix_json()["notices"] == notices
+    assert (finished.reports / "site").stat().st_ino != site
+    for page in ("index.html", "matrix.md"):
+        text = (finished.reports / "site" / page).read_text("utf-8")
+        assert all(notice in text for notice in notices), page
     assert leftovers(finished) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from recompat import __version__
 from recompat.arguments import existing_folder
-from recompat.console import tell
+from recompat.console import readers_may_leave, tell
 from recompat.ending import ends_well, leave
 from recompat.errors import ConfigurationError, ExitCode
+from recompat.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,12 +35,9 @@ def run(arguments: Sequence[str]) -> None:
     """
     with ends_well():
         given = parser().parse_args(arguments)
-        try:
+        code = ExitCode.OK
+        with readers_may_leave():
             code = given.command(given)
-            sys.stdout.flush()
-        except BrokenPipeError:  # `recompat show … | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = ExitCode.OK
         leave(code, lambda _: None)
 
 
@@ -62,6 +59,10 @@ def _add_report(commands: Commands[_Parser]) -> None:
     made.add_argument(
         "-k", dest="keyword", metavar="EXPR", help="only these cases: 'math and not rank3', family:attention"
     )
+    made.add_argument(
+        "--format", metavar="NAME", help=f"print one format alone, and write no site: {', '.join(FORMATS)}"
+    )
+    made.add_argument("--out", metavar="FILE", help="with --format: write it to a file instead")
 
 
 def _add_show(commands: Commands[_Parser]) -> None:
@@ -98,6 +99,7 @@ def _report(given: argparse.Namespace) -> ExitCode:
 
     words = [word for value in given.torch or () for word in ("--torch", value)]
     words += ["-k", given.keyword] if given.keyword else []
+    words += [f"--{name}={value}" for name in ("format", "out") if (value := getattr(given, name)) is not None]
     run_folder = RunFolder()
     try:
         return Plan(_project(given), run_folder, parse_options(words)).report(recorded=True)

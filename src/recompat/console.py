@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
-__all__ = ["accept_all_text", "tell", "wants_colour", "width"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["accept_all_text", "readers_may_leave", "tell", "wants_colour", "width"]
 
 WITHOUT_TERMINAL = 160
 
@@ -17,6 +22,16 @@ def accept_all_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Write to the output, and drop the rest where its reader has enough: `recompat show … | head` is no fault."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def tell(*sentences: str) -> None:

@@ -1,26 +1,27 @@
-"""From records to reports: what ``matrix`` and ``report`` do once nothing is left to run. Offline."""
+"""From records to the site: what ``matrix`` and ``report`` do once nothing is left to run. Offline."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from recompat.console import wants_colour, width
 from recompat.interpreters import platform_id, running
 from recompat.judging import claims, judged
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
-from recompat.record import releases_of, write_atomically
-from recompat.report.json import render_json
-from recompat.report.markdown import render_markdown
-from recompat.report.terminal import render_terminal
+from recompat.record import encode_record, releases_of
+from recompat.report.formats import SITE
+from recompat.site import replace_site
 from recompat.standing import most_telling, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from recompat.expectations import Expectations
-    from recompat.project import Setup
+    from recompat.project import Project, Setup
     from recompat.summary import Summary
 
 __all__ = ["gather", "publish", "read_claims"]
@@ -51,12 +52,37 @@ def read_claims(setup: Setup, releases: Sequence[Version], records: Sequence[Rec
     return claims(setup.project, setup.matrix, setup.files, {*releases, *releases_of(records)})
 
 
-def publish(setup: Setup, summary: Summary) -> str:
-    """Write the reports, and return the table for the terminal."""
-    reports = setup.project.reports
-    write_atomically(reports / "matrix.json", render_json(summary).encode())
-    write_atomically(reports / "matrix.md", render_markdown(summary).encode())
-    return render_terminal(summary, width=width(), colour=wants_colour())
+def publish(project: Project, summary: Summary, records: Iterable[Record]) -> None:
+    """Draw every page, and when all are drawn, put them in the place of those that were there.
+
+    Args:
+        project: where to.
+        summary: what to draw.
+        records: those that it was made of, and maybe others.
+
+    Raises:
+        OSError: the site cannot be written; it is as it was.
+    """
+    pages = {name: page.render(summary).encode() for name, page in SITE.items()}
+    files = pages | dict(_recorded(summary, records)) | dict(_tested(summary, project.cases))
+    replace_site(project.reports, files, [*pages, "cases"])
+
+
+def _recorded(summary: Summary, records: Iterable[Record]) -> Iterator[tuple[str, bytes]]:
+    """The records of the columns; one that was not run has none."""
+    shown = {column.id for column in summary.environments}
+    for record in records:
+        if record.environment.id in shown:
+            yield f"records/{record.environment.id}.json", encode_record(record)
+
+
+def _tested(summary: Summary, cases: Path) -> Iterator[tuple[str, bytes]]:
+    """The case files, so far as they are still what the summary speaks of; one that could not be read has no digest."""
+    for name, sha256 in {row.file: row.sha256 for row in summary.cases if row.sha256}.items():
+        with contextlib.suppress(OSError):
+            content = (cases / name).read_bytes()
+            if hashlib.sha256(content).hexdigest() == sha256:
+                yield f"cases/{name}", content
 
 
 def _record(setup: Setup, records: Sequence[Record], release: Version, *, anywhere: bool) -> Record:

@@ -10,6 +10,7 @@ import msgspec
 
 from recompat.arguments import existing_folder
 from recompat.errors import ConfigurationError
+from recompat.report.formats import FORMATS, known_format
 from recompat.sources import SourceChoice
 from recompat.trials import Isolation, default_isolation
 
@@ -34,6 +35,8 @@ class Options(msgspec.Struct, frozen=True):
     evidence: bool
     quiet: bool
     verbose: bool
+    format: str | None = None
+    out: Path | None = None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -60,6 +63,9 @@ def parser() -> argparse.ArgumentParser:
     add("--timeout", type=_seconds, metavar="SECONDS", help="limit of a trial (matrix.toml says the default)")
     add("-q", "--quiet", action="store_true", help="no progress")
     add("-v", "--verbose", action="store_true", help="also say where the logs are")
+    only = made.add_argument_group("nox -s report alone")
+    only.add_argument("--format", type=known_format, metavar="NAME", help="print this format, and write no site")
+    only.add_argument("--out", type=Path, metavar="FILE", help="write it to a file instead")
     return made
 
 
@@ -70,6 +76,8 @@ def parse_options(arguments: Sequence[str]) -> Options:
         ConfigurationError: an option that there is not, or a value that it does not take.
     """
     given = vars(parser().parse_args(arguments))
+    if given["out"] and not given["format"]:
+        raise ConfigurationError(f"--out needs --format; it takes one of {', '.join(FORMATS)}.")
     given["torch"] = None if given["torch"] is None else ",".join(given["torch"])
     given["find_links"] = tuple(given["find_links"])
     given["rerun"] = given["rerun"] == "all"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import shutil
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from recompat.console import tell
+import msgspec
+
+from recompat.console import readers_may_leave, tell, wants_colour, width
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
 from recompat.index import releases
@@ -17,10 +21,13 @@ from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
 from recompat.project import load_setup
-from recompat.record import load_records, now, releases_of
+from recompat.record import load_records, now, releases_of, write_atomically
 from recompat.replays import label
+from recompat.report.formats import FORMATS
+from recompat.report.terminal import render_terminal
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import record_of
+from recompat.step_summary import write_step_summary
 from recompat.versions import select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, pending_of
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     from recompat.project import Project
     from recompat.run_folder import RunFolder
     from recompat.sources import Sources
+    from recompat.summary import Summary
 
 __all__ = ["Plan"]
 
@@ -66,8 +74,11 @@ class Plan:
     def pending(self) -> Sequence[Version]:
         """The selected releases that have something to run before they can be judged.
 
-        None where the expectations cannot be used: ``report`` will say so, and nothing should have been run for that.
+        None where the expectations cannot be used, or one format alone was asked for: ``report`` will say so, and nothing
+        should have been run for that.
         """
+        if self.options.format:
+            return []
         try:
             read_claims(self._setup, self._selected, self._records)
         except ConfigurationError:
@@ -94,17 +105,42 @@ class Plan:
         progress.say(f"not run again: {work.kept.kind.value}" if work.kept else _ending(record))
 
     def report(self, *, recorded: bool = False) -> ExitCode:
-        """Write the reports, print the table, and return what it amounts to.
+        """Publish the site and print the table, or print one format alone; return what it amounts to.
 
         Args:
             recorded: without ``--torch``, report every recorded release instead of the default ones.
+
+        Raises:
+            ConfigurationError: a file that cannot be used, or one format asked of a run, whose output has its progress too.
         """
+        if self.options.format and not recorded:
+            raise ConfigurationError("--format is an option of nox -s report and of recompat report; leave it out.")
+        summary = self._summary(recorded=recorded)
+        if self.options.format:
+            self._write(FORMATS[self.options.format].render(summary))
+        else:
+            publish(self._setup.project, summary, self._records)
+            write_step_summary(summary, os.environ)
+            print(render_terminal(summary, width=width(), colour=wants_colour()))  # noqa: T201
+        tell(*summary.notices)
+        return ExitCode.INCOMPLETE if summary.notices and summary.exit_code is ExitCode.OK else summary.exit_code
+
+    def _summary(self, *, recorded: bool) -> Summary:
         releases = self._of_records() if recorded else self._selected
         setup = self._setup.with_recorded(self._records) if recorded else self._setup
-        summary = gather(setup, self._records, releases, anywhere=recorded)
-        print(publish(setup, summary))  # noqa: T201
-        tell(*self._run.told)
-        return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
+        found = gather(setup, self._records, releases, anywhere=recorded)
+        return msgspec.structs.replace(found, notices=tuple(self._run.told))
+
+    def _write(self, text: str) -> None:
+        """Write a report of one format: in UTF-8 wherever it goes, since some of them say so themselves."""
+        content, out = text.encode(), self.options.out
+        if out is None:
+            with readers_may_leave():
+                sys.stdout.buffer.write(content)
+        elif out.exists() and not out.is_file():  # such as /dev/stdout
+            out.write_bytes(content)
+        else:
+            write_atomically(out.resolve(), content)
 
     @functools.cached_property
     def _selected(self) -> Sequence[Version]:

@@ -71,8 +71,8 @@ def environments(project: Project) -> list[str]:
 
 
 def leftovers(project: Project) -> list[str]:
-    """What a run should not leave: environments, temporary files, files that were not written to their end."""
-    others = [*Path(project.env["TMPDIR"]).iterdir(), *(path for path in project.reports.rglob(".*") if path.is_file())]
+    """What a run should not leave: environments, temporary files, files and a site that were not written to their end."""
+    others = [*Path(project.env["TMPDIR"]).iterdir(), *project.reports.rglob(".*")]
     return sorted((*environments(project), *(path.name for path in others)))
 
 
