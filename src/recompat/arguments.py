@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["existing_folder"]
+from recompat.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from recompat.project import Project
+
+__all__ = ["existing_folder", "project_of"]
+
+MATRIX = Path("matrix", "matrix.toml")
 
 
 def existing_folder(text: str) -> Path:
@@ -17,3 +25,24 @@ def existing_folder(text: str) -> Path:
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text} is no folder")
     return Path(text).resolve()
+
+
+def project_of(given: argparse.Namespace) -> Project:
+    """The project that was named, or the nearest one from here upwards.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    from recompat.project import Project
+
+    if given.project is not None:
+        if not (given.project / MATRIX).is_file():
+            raise ConfigurationError(f"{given.project} has no {MATRIX.as_posix()}; name the folder that has it.")
+        return Project(given.project.resolve(), given.records)
+    here = Path.cwd()
+    found = next((folder for folder in (here, *here.parents) if (folder / MATRIX).is_file()), None)
+    if found is None:
+        raise ConfigurationError(
+            f"There is no {MATRIX.as_posix()} here or in a folder above; go to a project, or name one with --project."
+        )
+    return Project(found, given.records)

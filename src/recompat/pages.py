@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from recompat.cases import read_case_files
 from recompat.errors import NothingSelected
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recompat.project import Project
     from recompat.summary import Summary
 
-__all__ = ["PAGES", "library", "restored"]
+__all__ = ["library", "restored"]
 
 
 def library(project: Project) -> str:
@@ -40,10 +40,6 @@ def restored(project: Project) -> str:
         NothingSelected: no case has a field ``:restores:``, or nothing is recorded.
     """
     return render_restored(_summary(project, lambda case: case.about.restores is not None, whole=True))
-
-
-PAGES: Final = {"library": library, "restored": restored}
-"""What draws a page, by the command that prints it."""
 
 
 def _summary(project: Project, chosen: Callable[[Case], bool], *, whole: bool) -> Summary:

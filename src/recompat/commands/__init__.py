@@ -1,0 +1,19 @@
+"""The subcommands of ``recompat``, a module each: ``HELP``, ``add_arguments`` and ``run``.
+
+A module imports what costs no sooner than in ``run``: ``recompat --help`` reads all of them.
+"""
+
+from __future__ import annotations
+
+from recompat.commands import library, report, reproduce, restored, show
+
+__all__ = ["COMMANDS"]
+
+COMMANDS = {
+    "report": report,
+    "show": show,
+    "reproduce": reproduce,
+    "restored": restored,
+    "library": library,
+}
+"""The subcommands, by name, in the order of the help."""
