@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from packaging.version import Version
 from recompat.search import Answer, Skipped, changes, next_release, outstanding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from recompat.search import Found
 
@@ -132,7 +133,7 @@ def test_any_line_of_releases(seed: int) -> None:
     answered = [(release, answer) for release, answer in truth.items() if isinstance(answer, Answer)]
     expected = [
         f"{old.text} {last.minor} {new.text} {first.minor}"
-        for (last, old), (first, new) in zip(answered, answered[1:], strict=False)
+        for (last, old), (first, new) in pairwise(answered)
         if old != new
     ]
     assert told(truth, found) == expected[::-1]

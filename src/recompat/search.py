@@ -10,11 +10,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.version import Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from packaging.version import Version
 
 __all__ = ["Answer", "Change", "Found", "Skipped", "changes", "next_release", "outstanding"]
 
