@@ -24,6 +24,7 @@ from recompat.model import (
     Trial,
     Trouble,
     TroubleKind,
+    Verification,
     Warned,
 )
 from recompat.summarise import summarise
@@ -72,6 +73,11 @@ def result(
     """A case whose warm replays are as the cold one, and as each other, unless said otherwise."""
     warm = warm or cold
     return CaseResult(case, sha256, {Replay.COLD: cold, Replay.WARM: warm, Replay.WARM_COPIED: copied or warm})
+
+
+def again(found: CaseResult, cold: Trial, warm: Trial | None = None) -> CaseResult:
+    """The same, with what the case did from scratch."""
+    return msgspec.structs.replace(found, again=Verification(result(found.case, cold, warm).trials, finished=NOW))
 
 
 def record(torch: str, *results: CaseResult, trouble: Trouble | None = None, python: str = "cp311") -> Record:

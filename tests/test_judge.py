@@ -5,7 +5,7 @@ import itertools
 import msgspec
 import pytest
 
-from builders import CHECKPOINT_ERROR, PASSES, claim, differs, ends, raises, result
+from builders import CHECKPOINT_ERROR, PASSES, again, claim, differs, ends, raises, result
 from recompat.judge import Finding, NoFinding, finding, verdict
 from recompat.model import CaseResult, Outcome, Replay, Trial, Verdict
 
@@ -92,3 +92,9 @@ def test_a_finding_holds_the_cold_trial() -> None:
     seen = finding(result(CASE, raises(), PASSES))
     assert isinstance(seen, Finding)
     assert seen.trial == raises()
+
+
+@pytest.mark.parametrize("claimed", [None, claim(">=2", Outcome.PASS), claim(">=2", Outcome.RAISES)])
+def test_what_ends_otherwise_from_scratch_is_flaky_and_never_regressed(claimed: None) -> None:
+    assert verdict(again(result(CASE, raises()), PASSES), claimed) is Verdict.FLAKY
+    assert verdict(again(result(CASE, raises()), raises()), claim(">=2", Outcome.PASS)) is Verdict.REGRESSED

@@ -3,9 +3,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from builders import PASSES, differs, ends, passes, raises, result, warns
-from recompat.model import Difference, Outcome, Phase, Replay, Trial
-from recompat.replays import bare_name, flaky, label, process_dependent, stable, unsteady
+from builders import PASSES, again, differs, ends, passes, raises, result, warns
+from recompat.model import Difference, Outcome, Phase, Replay, Trial, Verification
+from recompat.replays import (
+    VERIFICATION,
+    bare_name,
+    flaky,
+    label,
+    process_dependent,
+    stable,
+    unsteady,
+    verified,
+)
 
 
 @pytest.mark.parametrize(
@@ -97,3 +106,34 @@ def test_a_trial_is_named_by_its_exception_or_its_outcome() -> None:
     assert label(ends(Outcome.TIMEOUT)) == "timeout"
     assert bare_name("pkg.Outer.Inner") == "Inner"
     assert bare_name("Bare") == "Bare"
+
+
+def test_a_result_that_comes_out_the_same_from_scratch_is_verified() -> None:
+    assert verified(result("a::b")) is None
+    assert verified(again(result("a::b", raises(message="position 0")), raises(message="position 3"))) is True
+    assert unsteady(again(result("a::b"), passes(0.1))) == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "cold", "warm"),
+    [
+        (raises(), PASSES, raises()),
+        (raises(), raises("builtins.RuntimeError"), raises()),
+        (raises(), raises(phase=Phase.FORWARD), raises()),
+        (raises(), ends(Outcome.CRASH), raises()),
+        (raises(), raises(), PASSES),
+        (PASSES, warns("this"), PASSES),
+    ],
+)
+def test_a_result_that_ends_otherwise_from_scratch_is_flaky(first: Trial, cold: Trial, warm: Trial) -> None:
+    found = again(result("a::b", first), cold, warm)
+    assert verified(found) is False
+    assert unsteady(found) == (VERIFICATION,)
+    assert flaky(found)
+
+
+def test_a_replay_that_the_verification_lacks_was_not_the_same() -> None:
+    found = again(result("a::b"), PASSES)
+    assert found.again is not None
+    less = {Replay.COLD: found.again.trials[Replay.COLD]}
+    assert verified(msgspec.structs.replace(found, again=Verification(less))) is False

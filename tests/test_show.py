@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from builders import PASSES, raises, result
+from builders import PASSES, again, raises, result
 from recompat.boundary import Boundary, BoundaryKind, Ending
 from recompat.errors import NothingSelected
 from recompat.model import Call, Change, Evidence, Outcome, Pass
@@ -16,6 +16,7 @@ from recompat.report.page import Paper
 from recompat.report.show_case import render_case
 from recompat.show import case_view, read_known
 from recorded import SOURCE, digest, four_releases, make_project, outcomes, recorded, shown
+from scenes import CHECKPOINT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,3 +221,14 @@ def test_where_nothing_is_recorded_here_the_accepted_records_speak(tmp_path: Pat
     assert [record.environment.torch for record in read_known(made, "patterns::plain").records] == ["2.9.0"]
     elsewhere = msgspec.structs.replace(made, elsewhere=made.records)
     assert read_known(elsewhere, "plain_too").set_aside == ()
+
+
+def test_a_verification_is_told_in_a_word(project: Project) -> None:
+    for cold, words in (
+        (CHECKPOINT, "ended the same again, from scratch"),
+        (PASSES, "no: from scratch, cold pass, warm "),
+    ):
+        save_record(project.records, recorded("2.11.0", {"plain": again(result("patterns::plain", CHECKPOINT), cold)}))
+        assert re.search(rf"verified +{words}", shown(project, "plain", "2.11.0"))
+    assert re.search(r"differ in +verification", shown(project, "plain", "2.11.0"))
+    assert "verified" not in shown(project, "plain", "2.10.0")

@@ -10,6 +10,7 @@ from builders import (
     NOW,
     PASSES,
     SHA,
+    again,
     case_file,
     claim,
     claims,
@@ -93,6 +94,13 @@ def missing_details(made: Summary) -> list[str | None]:
     assert all(cell.outcome is Outcome.NOT_RUN for cell in made.cells if cell.verdict is Verdict.MISSING)
     assert all(cell.date is None for cell in made.cells if cell.verdict is Verdict.MISSING)
     return [cell.detail for cell in made.cells if cell.verdict is Verdict.MISSING]
+
+
+def test_a_cell_says_whether_it_was_verified_and_how_it_ended_from_scratch() -> None:
+    same, other = (only_cell(again(result(ONE, raises()), cold)) for cold in (raises(), PASSES))
+    assert (same.verified, same.flaky, same.again) == (True, False, same.replays)
+    assert (other.verified, other.flaky, other.unsteady) == (False, True, ("verification",))
+    assert (other.outcome, other.verdict, other.again[Replay.COLD]) == (Outcome.RAISES, Verdict.FLAKY, "pass")
 
 
 def test_an_environment_with_trouble_is_missing_with_its_reason() -> None:

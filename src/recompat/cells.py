@@ -24,7 +24,7 @@ from recompat.model import (
     Verdict,
     Warned,
 )
-from recompat.replays import label, process_dependent, unsteady
+from recompat.replays import label, process_dependent, unsteady, verified
 
 __all__ = ["Attention", "Cell", "Claim", "make_cell"]
 
@@ -56,7 +56,9 @@ class Cell(msgspec.Struct, frozen=True):
     Outcome and evidence are those of the cold trial. ``exception`` is a qualified type. ``max_abs_diff`` is the largest
     over ``differences``, and null where none has a number. ``detail`` is the sentence for outcomes without exception
     or difference, such as why a cell was not run. ``replays`` says in a word how each replay ended; ``unsteady`` names
-    the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``date`` is when the
+    the parts of the record in which the warm ones differ, which makes a cell ``flaky``. ``verified`` says whether the case
+    ended the same from scratch, in an environment of its own, and ``again`` how each replay did; null and empty where that
+    was not tried. ``date`` is when the
     case was run, in UTC; null for a cell that was not run. ``detection`` says whether torch notices what the case is
     about; null where nothing can be said. ``warned`` are the categories of the warnings, where the case observes them.
     Where it ``varies``, its numbers never repeat.
@@ -95,6 +97,8 @@ class Cell(msgspec.Struct, frozen=True):
     attention: Attention | None = None
     operator_diff: tuple[str, ...] = ()
     watched: str | None = None
+    verified: bool | None = None
+    again: dict[Replay, str] = {}
 
 
 def make_cell(
@@ -151,13 +155,19 @@ def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
         differences=trial.differences,
         warnings=trial.warnings,
         detail=trial.detail,
-        replays={replay: label(result.trials[replay]) for replay in Replay if replay in result.trials},
+        replays=_labels(result.trials),
         process_dependent=process_dependent(result),
         flaky=bool(differing),
         unsteady=differing,
         date=date,
         disagreement=None if raised is None else raised.disagreement,
+        verified=verified(result),
+        again={} if result.again is None else _labels(result.again.trials),
     )
+
+
+def _labels(trials: dict[Replay, Trial]) -> dict[Replay, str]:
+    return {replay: label(trials[replay]) for replay in Replay if replay in trials}
 
 
 def _read(cell: Cell, trial: Trial, case: Case) -> Cell:

@@ -24,7 +24,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def flaky(self) -> bool:
-        """Whether the warm replays differ from each other."""
+        """Whether the warm replays differ from each other, or the verification from the result."""
         return flaky(self.result)
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "Trouble",
     "TroubleKind",
     "Verdict",
+    "Verification",
     "Warned",
 ]
 
@@ -193,10 +194,22 @@ class Evidence(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
+class Verification(msgspec.Struct, frozen=True):
+    """The same case run again from scratch, in an environment of its own, before it is called changed.
+
+    ``finished`` is when, in UTC, ISO 8601.
+    """
+
+    trials: dict[Replay, Trial]
+    evidence: Evidence | None = None
+    finished: str = ""
+
+
 class CaseResult(msgspec.Struct, frozen=True):
     """All trials of one case in one environment.
 
-    ``sha256`` is that of the case file's bytes as they were run; ``finished`` is when, in UTC, ISO 8601.
+    ``sha256`` is that of the case file's bytes as they were run; ``finished`` is when, in UTC, ISO 8601. ``again`` is there
+    where the result was verified.
     """
 
     case: str
@@ -204,6 +217,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     trials: dict[Replay, Trial]
     evidence: Evidence | None = None
     finished: str = ""
+    again: Verification | None = None
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -1,9 +1,9 @@
-"""Comparing the replays of a case: what repeats, and what depends on what the process had imported."""
+"""Comparing the replays of a case: what repeats, also from scratch, and what depends on what the process had imported."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -12,7 +12,10 @@ from recompat.model import CaseResult, Outcome, Replay, Trial
 if TYPE_CHECKING:
     from recompat.model import Difference, Phase, Raised
 
-__all__ = ["bare_name", "flaky", "label", "process_dependent", "stable", "unsteady"]
+__all__ = ["VERIFICATION", "bare_name", "flaky", "label", "process_dependent", "stable", "unsteady", "verified"]
+
+VERIFICATION: Final = "verification"
+"""What a result differs in that did not come out the same again from scratch."""
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
 PID = re.compile(r"\b(pid|(?:sub)?process)([ =:#]{1,3})[0-9]+", re.IGNORECASE)
@@ -31,6 +34,25 @@ def stable(trial: Trial) -> Trial:
 
 
 def unsteady(result: CaseResult) -> tuple[str, ...]:
+    """Name the parts of a trial in which the warm replays differ, and the verification if that ended otherwise."""
+    return _warm_differences(result) + ((VERIFICATION,) if verified(result) is False else ())
+
+
+def verified(result: CaseResult) -> bool | None:
+    """Whether every replay ended the same again from scratch; None where that was not tried.
+
+    How it ended counts, and by what it warned: a message may name another line of another run.
+    """
+    if result.again is None:
+        return None
+    again = result.again.trials
+    return all(
+        replay in again and (_ending(trial), trial.warned) == (_ending(again[replay]), again[replay].warned)
+        for replay, trial in result.trials.items()
+    )
+
+
+def _warm_differences(result: CaseResult) -> tuple[str, ...]:
     """Name the parts of a trial in which the warm replays differ; none if either is absent."""
     warm, copied = result.trials.get(Replay.WARM), result.trials.get(Replay.WARM_COPIED)
     if warm is None or copied is None:
@@ -42,7 +64,7 @@ def unsteady(result: CaseResult) -> tuple[str, ...]:
 
 
 def flaky(result: CaseResult) -> bool:
-    """Whether the warm replays, which ran the same under the same conditions, differ from each other."""
+    """Whether what ran the same under the same conditions ended otherwise: the warm replays, or a verification."""
     return bool(unsteady(result))
 
 

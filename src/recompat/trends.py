@@ -49,5 +49,5 @@ def _ending(cell: Cell) -> Ending:
 
 
 def _steady(cell: Cell) -> bool:
-    """Whether the warm replays ended alike; where only a number or a text differs, they did."""
-    return cell.replays.get(Replay.WARM) == cell.replays.get(Replay.WARM_COPIED)
+    """Whether the warm replays and a verification ended alike; where only a number or a text differs, they did."""
+    return cell.verified is not False and cell.replays.get(Replay.WARM) == cell.replays.get(Replay.WARM_COPIED)

@@ -175,6 +175,8 @@ def facts(cell: Cell) -> Iterator[Line]:
         yield Line("replays", replay_text(cell.replays))
     if cell.flaky:
         yield Line("differ in", ", ".join(cell.unsteady))
+    if cell.verified is False:
+        yield Line("from scratch", replay_text(cell.again))
     claim = cell.expectation
     if claim is None:
         yield Line("expected", "nothing; add a claim to expectations.toml")

@@ -8,7 +8,7 @@ from recompat.detection import Detection
 from recompat.evidence import RETURNED, operator_diff, telling_pair
 from recompat.report.notes import expected_text
 from recompat.report.page import code_lines, columns, section, table, wrapped
-from recompat.report.style import DETECTIONS, cell_text, ending_text, label, paint, replay_text
+from recompat.report.style import DETECTIONS, cell_text, ending_text, label, paint, replay_text, verified_text
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
     yield "replays", replay_text(cell.replays) or NOT_RECORDED
     if cell.unsteady:
         yield "differ in", ", ".join(cell.unsteady)
+    if cell.verified is not None:
+        yield "verified", verified_text(cell)
     yield "recorded", cell.date or NOT_RECORDED
 
 

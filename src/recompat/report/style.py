@@ -38,6 +38,7 @@ __all__ = [
     "paint",
     "replay_text",
     "report_link",
+    "verified_text",
     "warned_text",
 ]
 
@@ -70,7 +71,9 @@ VERDICTS: dict[Verdict, Look] = {
     Verdict.FIXED: Look("fixed!", "expected to fail, and now passes", "1;32"),
     Verdict.CHANGED: Look("changed!", "ended otherwise than expected", "1;33"),
     Verdict.NEW: Look("new!", "expectations.toml says nothing about it", "1;34"),
-    Verdict.FLAKY: Look("flaky!", "the warm replays differ from each other", "1;35"),
+    Verdict.FLAKY: Look(
+        "flaky!", "the warm replays differ from each other, or from what the case did again from scratch", "1;35"
+    ),
     Verdict.MISSING: Look("", "no result", ""),  # the cell itself says "not run"
 }
 
@@ -152,6 +155,11 @@ def replay_text(replays: dict[Replay, str]) -> str:
     """Say how each replay ended: ``cold RuntimeError, warm pass``."""
     words = {outcome.value: look.label for outcome, look in OUTCOMES.items()}
     return ", ".join(f"{replay} {words.get(word) or clean(word)}" for replay, word in replays.items())
+
+
+def verified_text(cell: Cell) -> str:
+    """Say whether a cell came out the same again from scratch, and if not, how it did."""
+    return "ended the same again, from scratch" if cell.verified else f"no: from scratch, {replay_text(cell.again)}"
 
 
 def paint(cell: Cell, text: str) -> str:

@@ -16,6 +16,8 @@ __all__ = ["FOLDER", "generate"]
 
 FOLDER = Path(__file__).parent
 
+LATER = {("CaseResult", "again")}  # what records of before do not have, and they stand
+
 Schema = dict[str, Any]
 
 
@@ -30,9 +32,9 @@ def generate() -> dict[str, str]:
 def _schema(kind: type[msgspec.Struct], version: str, name: str, description: str) -> Schema:
     made = msgspec.json.schema(kind)
     definitions: dict[str, Schema] = made["$defs"]
-    for definition in definitions.values():
+    for title, definition in definitions.items():
         if "properties" in definition:  # what has a default is written all the same
-            definition["required"] = list(definition["properties"])
+            definition["required"] = [field for field in definition["properties"] if (title, field) not in LATER]
             for field in definition["properties"].values():
                 field.pop("default", None)
     definitions[kind.__name__]["properties"]["schema"] = {"const": version}

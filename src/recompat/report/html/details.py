@@ -11,7 +11,7 @@ from recompat.model import Verdict
 from recompat.report.faces import FaceKind, face
 from recompat.report.notes import expected_text
 from recompat.report.page import code_lines
-from recompat.report.style import VERDICTS, cell_text, replay_text
+from recompat.report.style import VERDICTS, cell_text, replay_text, verified_text
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def _facts(cell: Cell) -> Iterator[Fact]:
         yield Fact("replays", "alike" if alike else replay_text(cell.replays))
     if cell.unsteady:
         yield Fact("differ in", ", ".join(cell.unsteady))
+    if cell.verified is not None:
+        yield Fact("verified", verified_text(cell))
 
 
 def parts(cell: Cell, row: Row) -> Iterator[Part]:
