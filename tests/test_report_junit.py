@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from lxml import etree
 
@@ -157,3 +158,10 @@ def test_the_schemas_refuse_what_is_wrong(published: Schemas) -> None:
         tree = etree.fromstring(render_junit(as_expected()).encode())
         del tree[0].attrib["name"]
         assert not etree.XMLSchema(etree.fromstring(source)).validate(tree)
+
+
+def test_a_year_has_four_digits_whatever_a_record_says() -> None:
+    made = as_expected()
+    early = tuple(msgspec.structs.replace(column, started="0007-01-01T00:00:00Z") for column in made.environments)
+    text = render_junit(msgspec.structs.replace(made, environments=early))
+    assert text.count('timestamp="0007-01-01T00:00:00"') == 2

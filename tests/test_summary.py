@@ -48,6 +48,12 @@ def only_cell(seen: CaseResult, **more: object) -> Cell:
     return summary(record("2.11.0", seen), file=file, **more).cells[0]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("python", ["pp310", "cp", "", "cp3²", "٣t"])
+def test_any_word_may_stand_where_an_interpreter_should(python: str) -> None:
+    made = summary(record("2.9.1", python=python), record("2.9.1"), file=FILE)
+    assert {column.python for column in made.environments} == {python, "cp311"}
+
+
 def test_columns_are_in_version_order_and_every_case_has_a_cell_in_each() -> None:
     made = summary(record("2.11.0"), record("2.9.1", python="cp311"), record("2.9.1", python="cp39"), file=FILE)
     environments = [column.id.removesuffix("-linux_x86_64") for column in made.environments]

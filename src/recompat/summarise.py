@@ -95,7 +95,7 @@ def _in_version_order(record: Record) -> tuple[Version, str, int, str]:
     """Interpreters by their number, so that cp39 comes before cp311."""
     environment = record.environment
     name = environment.python.rstrip("0123456789t")
-    digits = "".join(character for character in environment.python if character.isdigit())
+    digits = "".join(character for character in environment.python if character.isdecimal())
     return Version(environment.torch), name, int(digits[:1] or 0) * 1000 + int(digits[1:] or 0), environment.id
 
 

@@ -47,7 +47,7 @@ def _suite(root: ET.Element, number: int, column: Column, cells: Sequence[Cell])
         package="recompat",
         id=number,
         hostname=HOST,
-        timestamp=started.strftime("%Y-%m-%dT%H:%M:%S"),
+        timestamp=started.replace(tzinfo=None).isoformat(),
         tests=len(cells),
         failures=marks.count("failure"),
         errors=marks.count("error"),

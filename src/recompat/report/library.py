@@ -11,7 +11,7 @@ from tabulate import tabulate
 from recompat.detection import Detection
 from recompat.model import Outcome
 from recompat.report.links import case_link, file_link
-from recompat.report.markdown import code, escape
+from recompat.report.markdown import code, escape, plain
 from recompat.report.notes import DETECTED, counted, detected
 from recompat.report.repairs import NO_REPAIR
 from recompat.report.style import DETECTIONS, DRIFT, OUTCOMES, UNRELATED, ending_text, report_link
@@ -88,7 +88,7 @@ def _case(summary: Summary, line: Line) -> str:
     title = f'<a id="{_anchor(row.id)}"></a>\n\n#### {case_link(escape(name), row)}'
     facts = [*_endings(summary, cells), *_beside(row)]
     if row.reports:
-        facts.append(f"see {', '.join(f'[{escape(one)}]({report_link(one)})' for one in row.reports)}")
+        facts.append(f"see {', '.join(f'[{plain(one)}]({report_link(one)})' for one in row.reports)}")
     about = f"{_prose(row.title)} {_prose(row.about)}".strip()
     return "\n\n".join((title, about, "\n".join(f"- {fact}" for fact in facts)))
 

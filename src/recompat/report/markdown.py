@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from recompat.report.notes import Gap, Line, Note
     from recompat.summary import Column, Summary
 
-__all__ = ["code", "escape", "families_table", "page", "render_markdown", "sections", "table"]
+__all__ = ["COMMENT", "code", "escape", "families_table", "page", "plain", "render_markdown", "sections", "table"]
 
 EMPHASIS = re.compile(r"[*_~^]")
 MARKUP = re.compile(r"[&<>`|\\\[\]@#$]|:(?=//|[a-z+-])")  # also links, mentions, issue numbers, formulas, emoji
+BLOCK = re.compile(r"\A(?:[-+]|\d{1,9}[.)])(?=[\s-]|$)")  # what begins a list or a rule
 HARMLESS = re.compile(r"[A-Za-z0-9 _.,:=+()…-]+")
+REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=//|[+-]1:|\w*[a-z][\w+-]*:)", re.IGNORECASE)
 WEB = re.compile(r"www\.", re.IGNORECASE)
+SPLIT = "\0"  # ``clean`` leaves none
+COMMENT = "<!-- -->"
 DIGEST = 16  # hexadecimal digits that are shown; matrix.json has all
 MOST_NOTES = 200
 
@@ -63,15 +67,29 @@ def sections(summary: Summary) -> list[tuple[str, str]]:
 
 
 def escape(text: str) -> str:
-    """Make text plain: no markup, link, mention or cell border is left in it."""
-    entities = MARKUP.sub(lambda found: f"&#{ord(found[0])};", clean(text))
-    return EMPHASIS.sub(r"\\\g<0>", WEB.sub(lambda found: f"{found[0][:3]}&#46;", entities))
+    """Make text plain: no markup, link, mention or cell border is left in it, wherever on a line it stands.
+
+    GitHub looks for mentions, issues, addresses and emoji in what was rendered, where an entity is a character again. An
+    empty comment, which nobody sees, parts what would be one.
+    """
+    parted = plain(REFERENCE.sub(rf"\g<0>{SPLIT}", clean(text)))
+    return BLOCK.sub(lambda found: f"{found[0][:-1]}{_entity(found[0][-1])}", parted).replace(SPLIT, COMMENT)
 
 
 def code(text: str) -> str:
     """Quote text from a record; where backticks would not hold it, as HTML, in which GitHub links nothing."""
     line = clean(text)
-    return f"`{line}`" if HARMLESS.fullmatch(line) else f"<code>{escape(text)}</code>"
+    return f"`{line}`" if HARMLESS.fullmatch(line) else f"<code>{plain(line)}</code>"
+
+
+def plain(line: str) -> str:
+    """Make a clean line plain where GitHub links nothing by itself: in code, or in a link."""
+    entities = MARKUP.sub(lambda found: _entity(found[0]), line)
+    return EMPHASIS.sub(r"\\\g<0>", WEB.sub(lambda found: f"{found[0][:3]}&#46;", entities))
+
+
+def _entity(character: str) -> str:
+    return f"&#{ord(character)};"
 
 
 def _matrix(summary: Summary) -> str:
