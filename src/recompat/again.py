@@ -28,7 +28,7 @@ from recompat.wheels import EnvironmentTrouble
 from recompat.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from recompat.model import Record
     from recompat.reproduce import Reproduction
@@ -70,7 +70,12 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def run_again(
-    found: Reproduction, tell: Callable[[str], None], *, quiet: bool = False, spawn: Spawn = start_probe
+    found: Reproduction,
+    tell: Callable[[str], None],
+    *,
+    index_urls: Sequence[str] = (),
+    quiet: bool = False,
+    spawn: Spawn = start_probe,
 ) -> Comparison:
     """Run the case file that ``found`` wrote, in a fresh environment that is dropped afterwards.
 
@@ -78,6 +83,7 @@ def run_again(
 
     Args:
         tell: what has to be known before anything is installed.
+        index_urls: further indexes to ask. What a record names is never asked for that: it may be anybody's.
 
     Raises:
         Incomplete: trouble with the environment.
@@ -87,7 +93,7 @@ def run_again(
     progress = Progress(f"torch {release}", quiet=quiet)
     with tempfile.TemporaryDirectory(prefix=".run-", dir=found.folder, ignore_cleanup_errors=True) as folder:
         work = Work(setup, release, Path(folder, "environment"), progress, spawn)
-        sources = functools.cache(lambda: _sources(found))
+        sources = functools.cache(lambda: _sources(found, index_urls))
         record = work.run(sources, lambda: tell(f"NOTE: {sources().notice}") if sources().notice else None)
     try:
         if work.kept:  # what an earlier run of this left is not an answer
@@ -119,9 +125,11 @@ def _setup(found: Reproduction) -> Setup:
     )
 
 
-def _sources(found: Reproduction) -> Sources:
+def _sources(found: Reproduction, index_urls: Sequence[str]) -> Sources:
     matrix, choice = found.known.matrix, found.record.run.options.get("source", "auto")
-    return find_sources(choice, configured_folders(matrix.find_links), matrix.cpu_index)  # type: ignore[arg-type]
+    folders = configured_folders(matrix.find_links)
+    urls = (*index_urls, *matrix.index_urls)
+    return find_sources(choice, folders, matrix.cpu_index, urls)  # type: ignore[arg-type]
 
 
 def _result(record: Record, case: str) -> tuple[Trial, Facts]:

@@ -11,7 +11,7 @@ from recompat.errors import ConfigurationError
 if TYPE_CHECKING:
     from recompat.project import Project
 
-__all__ = ["existing_folder", "project_of"]
+__all__ = ["existing_folder", "index_url", "project_of"]
 
 MATRIX = Path("matrix", "matrix.toml")
 
@@ -25,6 +25,19 @@ def existing_folder(text: str) -> Path:
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text} is no folder")
     return Path(text).resolve()
+
+
+def index_url(text: str) -> str:
+    """Read the address of a package index.
+
+    Raises:
+        ArgumentTypeError: it is none; the message has no login.
+    """
+    from recompat.index import is_index_url, without_login
+
+    if not is_index_url(text):
+        raise argparse.ArgumentTypeError(f"{without_login(text)} is no http or https URL")
+    return text
 
 
 def project_of(given: argparse.Namespace) -> Project:

@@ -116,7 +116,8 @@ def _boundary(
     kind, old, new = step
     inside = [point for point in points if old.release < point.release < new.release]
     silent = {point.release for point in inside if point.ending.outcome is Outcome.NOT_RUN}
-    offered = {release for release in listed or () if old.release < release < new.release}
+    listed = _comparable(listed or (), old.release, new.release)
+    offered = {release for release in listed if old.release < release < new.release}
     unseen = offered - {point.release for point in points}
     alone = True if _reaches(listed, old.release, new.release) else None
     return Boundary(
@@ -134,9 +135,15 @@ def _boundary(
     )
 
 
-def _reaches(listed: Sequence[Version] | None, last: Version, first: Version) -> bool:
+def _comparable(listed: Sequence[Version], last: Version, first: Version) -> Sequence[Version]:
+    """What of a listing may lie between: pre-releases only where one of them is an end."""
+    previews = last.is_prerelease or first.is_prerelease
+    return [release for release in listed if previews or not release.is_prerelease]
+
+
+def _reaches(listed: Sequence[Version], last: Version, first: Version) -> bool:
     """Whether a listing can tell what lies between: one from before ``first`` was there cannot."""
-    return bool(listed) and listed is not None and min(listed) <= last and first <= max(listed)
+    return bool(listed) and min(listed) <= last and first <= max(listed)
 
 
 def _names(releases: Iterable[Version]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from urllib.request import url2pathname
 
 import msgspec
 
+from recompat.index import without_login
 from recompat.model import TroubleKind
 from recompat.record import write_atomically
 from recompat.sources import Source
@@ -36,6 +37,7 @@ __all__ = [
 
 INSTALL_SECONDS = 3600.0
 COMPLETE = "recompat-complete.json"
+LOGIN = re.compile(r"(?<=://)[^\s@]*@")
 REASON = re.compile(r"\s*(?:(?:error|cause|Caused by):|[\u00d7╰]\S*)\s*(?=\S)")  # older ones are drawn: `╰─▶ Because …`
 
 
@@ -69,7 +71,7 @@ def stamp(url: str) -> str:
 def is_built(location: Path, build: Build) -> bool:
     """Whether ``location`` holds exactly this build: it was kept, and its installation ran to the end."""
     try:
-        return (location / COMPLETE).read_bytes() == msgspec.json.encode(build)
+        return (location / COMPLETE).read_bytes() == _encoded(build)
     except OSError:
         return False
 
@@ -89,7 +91,13 @@ def build_environment(location: Path, build: Build, log: Path) -> None:
     private = {"UV_CACHE_DIR": str(location / "uv-cache")} if build.wheel.source is Source.DEFAULT else {}
     install = ["pip", "install", "--python", str(python_of(location)), _requirement(build), *build.packages]
     _uv(install, build, {**private, **os.environ}, log)
-    write_atomically(location / COMPLETE, msgspec.json.encode(build))
+    write_atomically(location / COMPLETE, _encoded(build))
+
+
+def _encoded(build: Build) -> bytes:
+    """What is kept of a build: without the login to an index."""
+    offer = msgspec.structs.replace(build.wheel.offer, url=without_login(build.wheel.offer.url))
+    return msgspec.json.encode(msgspec.structs.replace(build, wheel=msgspec.structs.replace(build.wheel, offer=offer)))
 
 
 def drop_environment(location: Path) -> None:
@@ -116,7 +124,7 @@ def _requirement(build: Build) -> str:
 def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log: Path) -> None:
     command = [uv_binary(), "--color=never", *arguments]
     with log.open("a", encoding="utf-8") as output:
-        output.write(f"$ uv {' '.join(arguments)}\n")
+        output.write(f"$ uv {LOGIN.sub('', ' '.join(arguments))}\n")
         output.flush()
         start = output.tell()
         try:

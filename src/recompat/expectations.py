@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 from recompat.cases import CaseFile
 from recompat.model import Outcome
 from recompat.tables import Faults, Row, close_to, read_row, read_toml
+from recompat.versions import covers
 
 __all__ = ["Expectation", "Expectations", "load_expectations"]
 
@@ -34,8 +35,8 @@ class Expectation(Row, frozen=True):
     warns: tuple[str, ...] | None = None
 
     def covers(self, version: Version) -> bool:
-        """Whether the claim speaks of this release; pre-releases count by their version alone."""
-        return self.torch.contains(version, prereleases=True)
+        """Whether the claim speaks of this release; a pre-release counts as the one that it leads to."""
+        return covers(self.torch, version)
 
     def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
         """Find a claim that names no exception or a bare one, that says no reason, or whose link is not one."""

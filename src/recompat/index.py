@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import re
 import subprocess
@@ -14,13 +15,25 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from recompat.tools import uv_binary
+from recompat.versions import Offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from packaging.tags import Tag
+    from unearth import Link
 
-__all__ = ["Offer", "Unreachable", "default_indexes", "offers_of_folder", "offers_of_index", "reachable", "releases"]
+__all__ = [
+    "Offer",
+    "Unreachable",
+    "default_indexes",
+    "is_index_url",
+    "offered",
+    "offers_of_folder",
+    "offers_of_index",
+    "reachable",
+    "without_login",
+]
 
 for _talker in ("httpcore2", "httpx2", "unearth"):  # nox sets every logger to DEBUG
     logging.getLogger(_talker).setLevel(logging.WARNING)
@@ -36,12 +49,18 @@ class Unreachable(Exception):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A torch wheel that can be installed; ``url`` may be a ``file:`` one."""
+    """A torch wheel that can be installed; ``url`` may be a ``file:`` one.
+
+    ``uploaded`` is when, in UTC, ISO 8601, where the index tells (PEP 700). ``index`` is the address of an index that was
+    named, without a login.
+    """
 
     filename: str
     url: str
     sha256: str | None = None
     yanked: bool = False
+    uploaded: str | None = None
+    index: str | None = None
 
     @property
     def version(self) -> Version:
@@ -59,9 +78,20 @@ class Offer(msgspec.Struct, frozen=True):
         return parse_wheel_filename(self.filename)[3]
 
 
-def releases(offers: Iterable[Offer]) -> tuple[Version, ...]:
-    """The releases among ``offers``, oldest first; neither pre-releases nor yanked ones."""
-    return tuple(sorted({o.release for o in offers if not (o.yanked or o.version.is_prerelease)}))
+def offered(offers: Iterable[Offer]) -> Offered:
+    """What can be selected of ``offers``; a release is yanked where all its wheels are."""
+    known = [(offer.release, offer.yanked) for offer in offers]
+    return Offered.of((release for release, yanked in known if not yanked), (release for release, _ in known))
+
+
+def without_login(url: str) -> str:
+    """An address as it may be told: no login, and nothing behind the path, where tokens are."""
+    return re.split("[?#]", re.sub("(?<=://).*@", "", url), maxsplit=1)[0].rstrip("/")
+
+
+def is_index_url(url: str) -> bool:
+    """Whether a text can be the address of an index that is named."""
+    return re.fullmatch(r"https?://[!-~]+", url) is not None
 
 
 def default_indexes() -> tuple[str, ...]:
@@ -121,10 +151,19 @@ def _listed(url: str) -> tuple[Offer, ...] | Unreachable:
             return Unreachable(f"the index {url} is out of reach ({error})")
         except Exception as error:  # noqa: BLE001 - unearth takes the shape of an answer for granted
             return Unreachable(f"the index {url} answered with something that is no list ({type(error).__name__})")
-    return tuple(
-        Offer(link.filename, link.url_without_fragment, (link.hashes or {}).get("sha256"), link.is_yanked)
-        for link in links
-        if _is_wheel(link.filename)
+    return tuple(_offer(link) for link in links if _is_wheel(link.filename))
+
+
+def _offer(link: Link) -> Offer:
+    """Read a link of PEP 691 or 503; the one has digests beside the address, the other has one within it."""
+    hashes = link.hash_option or {}
+    time = link.upload_time
+    return Offer(
+        filename=link.filename,
+        url=link.url_without_fragment,
+        sha256=next(iter(hashes.get("sha256", ())), None),
+        yanked=link.is_yanked,
+        uploaded=time.astimezone(dt.UTC).isoformat(timespec="seconds") if time else None,
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bare_case", "find_case", "find_environments", "find_target", "no_such", "records_of"]
 
-RELEASE = re.compile(r"(?:torch)?\d+(?:\.\d+)+\w*")
+RELEASE = re.compile(r"(?:torch)?\d+(?:\.\d+)+\w*(?:\.(?:dev|post)\d+)*")
 MOST_NEAR = 5
 MOST_LISTED = 20
 

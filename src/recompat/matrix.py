@@ -11,7 +11,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from recompat.index import is_index_url, without_login
 from recompat.tables import Row, read_file
+from recompat.versions import covers
 
 __all__ = ["Default", "Extra", "Matrix", "load_matrix"]
 
@@ -72,10 +74,15 @@ class _Run(Row, frozen=True):
 class _Sources(Row, frozen=True, rename="kebab"):
     cpu_index: str = "https://download.pytorch.org/whl/cpu"
     find_links: tuple[str, ...] = ()
+    index_urls: tuple[str, ...] = ()
 
     def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
         if self.cpu_index.partition("://")[0] not in {"http", "https", "file"}:
             yield "cpu-index", f'is {self.cpu_index!r}; write a URL such as "https://download.pytorch.org/whl/cpu".'
+        for url in self.index_urls:
+            if not is_index_url(url):
+                mend = 'write URLs such as "https://download.pytorch.org/whl/nightly/cpu"'
+                yield "index-urls", f"names {without_login(url)!r}; {mend}."
         for link in self.find_links:
             if not (folder / link).is_dir():
                 yield "find-links", f"names {link!r}, but {folder / link} is no folder; create it, or remove it here."
@@ -102,6 +109,7 @@ class Matrix(msgspec.Struct, frozen=True):
     find_links: tuple[Path, ...]
     extras: tuple[Extra, ...]
     default_cases: tuple[str, ...] = ()
+    index_urls: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[Version, ...]:
@@ -110,7 +118,7 @@ class Matrix(msgspec.Struct, frozen=True):
 
     def packages_for(self, version: Version) -> tuple[str, ...]:
         """Name the requirements to install beside this release of torch, in the file's order."""
-        chosen = (extra for extra in self.extras if extra.torch.contains(version, prereleases=True))
+        chosen = (extra for extra in self.extras if covers(extra.torch, version))
         return tuple(dict.fromkeys(str(package) for extra in chosen for package in extra.packages))
 
 
@@ -129,4 +137,5 @@ def load_matrix(path: Path) -> Matrix:
         find_links=tuple((path.parent / link).resolve() for link in file.sources.find_links),
         extras=file.extras,
         default_cases=tuple(dict.fromkeys(case for row in file.default for case in row.cases)),
+        index_urls=file.sources.index_urls,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import msgspec
 
-from recompat.arguments import existing_folder
+from recompat.arguments import existing_folder, index_url
 from recompat.errors import ConfigurationError
 from recompat.report.formats import FORMATS, known_format
 from recompat.sources import SourceChoice
@@ -37,6 +37,7 @@ class Options(msgspec.Struct, frozen=True):
     verbose: bool
     format: str | None = None
     out: Path | None = None
+    index_urls: tuple[str, ...] = ()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     made = _Parser(prog="nox -s matrix --", allow_abbrev=False, description=_DESCRIPTION, epilog=_EPILOG)
     made.formatter_class = argparse.RawDescriptionHelpFormatter
     add = made.add_argument
-    add("--torch", action="append", metavar="SPEC", help="releases: 2.11.0,2.15.0, '>=2.9', latest, latest-minors")
+    add("--torch", action="append", metavar="SPEC", help=SELECTORS)
     add("-k", dest="keyword", metavar="EXPR", help="cases: 'math and not rank3', family:attention, all")
     add("-j", dest="jobs", type=_count, metavar="N", help="how many releases at once, like nox -j")
     add("--rerun", choices=["all"], help="run everything again, whatever is recorded")
@@ -56,6 +57,15 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="DIR",
         help="a folder of wheels; asked first",
+    )
+    add(
+        "--index-url",
+        action="append",
+        type=index_url,
+        default=[],
+        metavar="URL",
+        dest="index_urls",
+        help="a further index, asked for torch before the others: PyTorch's test or nightly one",
     )
     add("--keep", action="store_true", help="keep the environments, and use them again")
     add("--no-evidence", dest="evidence", action="store_false", help="do not watch: records then tell no cause")
@@ -80,6 +90,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
         raise ConfigurationError(f"--out needs --format; it takes one of {', '.join(FORMATS)}.")
     given["torch"] = None if given["torch"] is None else ",".join(given["torch"])
     given["find_links"] = tuple(given["find_links"])
+    given["index_urls"] = tuple(given["index_urls"])
     given["rerun"] = given["rerun"] == "all"
     return Options(**given)
 
@@ -114,6 +125,7 @@ def _seconds(text: str) -> float:
     return value
 
 
+SELECTORS = "releases: 2.11.0,2.15.0, '>=2.9', latest, latest-minors, newest-3, new, pre"
 _DESCRIPTION = "Run the cases on PyTorch releases, and hold what happened against matrix/expectations.toml."
 _EPILOG = """examples:
   nox -s matrix                                  the default releases

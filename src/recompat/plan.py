@@ -15,7 +15,6 @@ import msgspec
 from recompat.console import readers_may_leave, tell, wants_colour, width
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
-from recompat.index import releases
 from recompat.interpreters import platform_id, running
 from recompat.listing import save_listing
 from recompat.model import Replay
@@ -26,14 +25,14 @@ from recompat.replays import label
 from recompat.report.formats import FORMATS
 from recompat.report.terminal import render_terminal
 from recompat.sources import Source, configured_folders, find_sources
-from recompat.standing import record_of
+from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
-from recompat.versions import select_releases
+from recompat.versions import Offered, select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, pending_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from packaging.version import Version
@@ -146,15 +145,15 @@ class Plan:
     def _selected(self) -> Sequence[Version]:
         if self.options.torch is None:
             return self._setup.matrix.default
-        local = [*self._setup.matrix.releases, *self._recorded()]
-        return select_releases(self.options.torch, local, self._listing)
+        local, selector = [*self._setup.matrix.releases, *self._recorded()], self.options.torch
+        return self._run.releases(selector, lambda: select_releases(selector, local, self._offered, self._seen))
 
     def _of_records(self) -> Sequence[Version]:
         """What is recorded, or what ``--torch`` names of that and of ``matrix.toml``: no index is asked."""
         recorded = self._recorded()
         if self.options.torch is not None:
             known = sorted({*self._setup.matrix.releases, *recorded})
-            return select_releases(self.options.torch, known, lambda: known)
+            return select_releases(self.options.torch, known, lambda: Offered.of(known), self._seen)
         if not recorded:
             raise NothingSelected("Nothing is recorded yet; nox -s matrix runs the cases.")
         return recorded
@@ -162,11 +161,19 @@ class Plan:
     def _recorded(self) -> Sequence[Version]:
         return sorted(releases_of(self._records))
 
-    def _listing(self) -> Sequence[Version]:
-        """The releases on the index; where no index answers, those that are known here."""
+    def _seen(self) -> Collection[Version]:
+        """The releases that have results here; where there are none, those that ``matrix.toml`` names."""
+        found = [self._record(release) for release in self._recorded()]
+        named = bool(self._setup.index_urls)
+        done = [record for record in found if record and record.results and (named or not is_candidate(record))]
+        return releases_of(done) or self._setup.matrix.releases
+
+    def _offered(self) -> Offered:
+        """What the sources have; where no index answers, what is known here as well."""
         sources = self._sources()
-        local = {*self._setup.matrix.releases, *self._recorded(), *sources.releases}
-        return sources.releases if sources.reached else sorted(local)
+        if sources.reached:
+            return sources.offered
+        return Offered.of((*self._setup.matrix.releases, *self._recorded(), *sources.offered.named))
 
     def _record(self, release: Version) -> Record | None:
         return record_of(self._records, release, running(), platform_id())
@@ -179,10 +186,14 @@ class Plan:
         """Ask them, and keep what the index lists for reports that are made offline."""
         matrix, options = self._setup.matrix, self.options
         folders = [*options.find_links, *matrix.find_links]
-        found = find_sources(options.source, configured_folders(folders), matrix.cpu_index)
+        urls = self._setup.index_urls
+        found = find_sources(options.source, configured_folders(folders), matrix.cpu_index, urls)
         if found.reached:
             with contextlib.suppress(OSError):  # it can be asked again
-                save_listing(self._setup.project.listing, releases(found.offers[found.index]), now())
+                save_listing(self._setup.project.listing, found.listed, now())
+        if Source.NAMED in found.silent:
+            why = found.silent[Source.NAMED]
+            self._run.tell(f"{why[:1].upper()}{why[1:]}; what it may offer was not looked at.")
         return found
 
     def _say_once(self) -> None:

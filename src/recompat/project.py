@@ -89,6 +89,11 @@ class Setup(msgspec.Struct, frozen=True):
         return self.options.timeout or self.matrix.timeout
 
     @property
+    def index_urls(self) -> tuple[str, ...]:
+        """Further indexes, most preferred first."""
+        return (*self.options.index_urls, *self.matrix.index_urls)
+
+    @property
     def addresses(self) -> tuple[CaseAddress, ...]:
         """The selected cases that can be run."""
         selected = set(self.cases)

@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from recompat.cases import CaseFile
 from recompat.errors import ConfigurationError, Incomplete
+from recompat.index import is_index_url
 from recompat.interpreters import platform_id, running
 from recompat.judge import Finding, finding
 from recompat.lookup import find_case, records_of
@@ -23,7 +24,7 @@ from recompat.record import write_atomically
 from recompat.report.style import label
 from recompat.report.text import clean
 from recompat.show import Known, read_source
-from recompat.sources import Source, configured_folders
+from recompat.sources import Source, configured_folders, named_index
 
 if TYPE_CHECKING:
     from recompat.model import Outcome
@@ -114,13 +115,17 @@ class Reproduction(msgspec.Struct, frozen=True):
         return self.facts.packages.get("torch", self.record.environment.torch)
 
     def _from(self) -> list[str]:
-        """Where torch came from, as far as that is not the default index. An index is never named."""
+        """Where torch came from, as far as that is not the default index; only one that was named for the run is named.
+
+        Its page of torch alone is, so that everything else comes from the default index, as it did.
+        """
         if self.facts.source == Source.CPU:
             return ["--torch-backend", "cpu"]
         if self.facts.source == Source.FOLDER:
             folder = _folder_with(self._build(), self.known)
             return ["--torch-backend", "cpu"] if folder is None else ["--find-links", str(folder)]
-        return []
+        index = named_index(self.facts.source)
+        return ["--find-links", f"{index}/torch/"] if index and is_index_url(index) else []
 
     def _ends(self) -> str:
         if self.trial.raised is not None:

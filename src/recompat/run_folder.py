@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from filelock import FileLock, Timeout
+from packaging.version import Version
 
 from recompat.errors import ExitCode
 from recompat.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["RunFolder"]
 
@@ -88,6 +89,16 @@ class RunFolder:
             found = find()
             file.write_bytes(msgspec.json.encode(found))
             return found
+
+    def releases(self, selector: str, select: Callable[[], Sequence[Version]]) -> Sequence[Version]:
+        """What a selector stands for throughout the run: what was ``new`` is not any more once it has been run."""
+        file = self.path / "releases.json"
+        with FileLock(self.path / "releases.lock"):
+            known: dict[str, list[str]] = msgspec.json.decode(file.read_bytes()) if file.exists() else {}
+            if selector not in known:
+                known[selector] = [str(release) for release in select()]
+                file.write_bytes(msgspec.json.encode(known))
+        return [Version(release) for release in known[selector]]
 
     def remove(self) -> None:
         """Remove the folder, if this process made it."""

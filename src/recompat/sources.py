@@ -1,4 +1,4 @@
-"""Where torch wheels come from: local folders, then PyTorch's CPU index, then the configured default index."""
+"""Where torch wheels come from: local folders, indexes that were named, PyTorch's CPU index, the default index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from recompat.errors import ConfigurationError
-from recompat.index import Offer, Unreachable, default_indexes, offers_of_folder, offers_of_index, reachable, releases
+from recompat.index import (
+    Offer,
+    Unreachable,
+    default_indexes,
+    offered,
+    offers_of_folder,
+    offers_of_index,
+    reachable,
+    without_login,
+)
 from recompat.interpreters import platform_id
 
 if TYPE_CHECKING:
@@ -22,7 +31,9 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-__all__ = ["Source", "SourceChoice", "Sources", "configured_folders", "find_sources"]
+    from recompat.versions import Offered
+
+__all__ = ["Source", "SourceChoice", "Sources", "configured_folders", "find_sources", "named_index", "origin"]
 
 SourceChoice = Literal["auto", "cpu", "default"]
 
@@ -31,12 +42,13 @@ class Source(StrEnum):
     """The kinds of places, in the order in which they are asked; the value is what reports say."""
 
     FOLDER = "wheel folder"
+    NAMED = "named index"
     CPU = "CPU index"
     DEFAULT = "default index"
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """What each source offers. ``silent`` says of each source that gave no list why it did not."""
+    """What each source offers. ``silent`` says of each source that gave no list, or not all, why it did not."""
 
     offers: dict[Source, tuple[Offer, ...]]
     silent: dict[Source, str]
@@ -64,12 +76,39 @@ class Sources(msgspec.Struct, frozen=True):
         )
 
     @property
+    def offered(self) -> Offered:
+        """All that some source offers."""
+        return offered(offer for offers in self.offers.values() for offer in offers)
+
+    @property
     def releases(self) -> tuple[Version, ...]:
-        """Every release that some source offers, oldest first."""
-        return releases(offer for offers in self.offers.values() for offer in offers)
+        """Every release that some source offers, oldest first; neither pre-releases nor yanked ones."""
+        return self.offered.releases
+
+    @property
+    def listed(self) -> Offered:
+        """What the index lists that is used; pre-releases are those of named indexes too.
+
+        A release that only a named index has is not out: PyTorch's test index has candidates under their final number.
+        """
+        own, named = (self.offers.get(source, ()) for source in (self.index, Source.NAMED))
+        return offered((*own, *(offer for offer in named if offer.release.is_prerelease)))
 
 
-def find_sources(choice: SourceChoice, folders: Iterable[Path], cpu_index: str) -> Sources:
+def origin(source: Source, offer: Offer) -> str:
+    """Where a wheel came from, as records say it."""
+    return f"{source} {offer.index}" if source is Source.NAMED else str(source)
+
+
+def named_index(origin: str) -> str | None:
+    """The address of the named index that a record says a wheel came from."""
+    kind, _, address = origin.partition(f"{Source.NAMED} ")
+    return address if address and not kind else None
+
+
+def find_sources(
+    choice: SourceChoice, folders: Iterable[Path], cpu_index: str, index_urls: Iterable[str] = ()
+) -> Sources:
     """Ask each source once what it offers.
 
     The default index is asked only where the CPU index is not used: uv takes torch from one of them.
@@ -78,12 +117,14 @@ def find_sources(choice: SourceChoice, folders: Iterable[Path], cpu_index: str) 
         choice: ``cpu`` or ``default`` forces that index; ``auto`` takes the CPU index if it answers within 3 seconds.
         folders: local wheel folders, most preferred first.
         cpu_index: the URL of PyTorch's CPU index.
+        index_urls: further indexes, most preferred first.
 
     Raises:
         ConfigurationError: ``cpu`` was forced and that index is out of reach.
     """
     offers = {Source.FOLDER: tuple(offer for folder in folders for offer in offers_of_folder(folder))}
     silent: dict[Source, str] = {}
+    _ask_named(dict.fromkeys(index_urls), offers, silent)
     if choice == "cpu" or (choice == "auto" and reachable(cpu_index)):
         _ask(Source.CPU, [cpu_index], offers, silent)
         if choice == "cpu" and Source.CPU in silent:
@@ -100,6 +141,24 @@ def configured_folders(more: Iterable[Path] = ()) -> list[Path]:
     named = [*os.environ.get("UV_FIND_LINKS", "").split(","), *_pip_find_links()]
     folders = [*more, *(Path(name.removeprefix("file://")) for name in named if name and not name.startswith("http"))]
     return list(dict.fromkeys(folder.expanduser().resolve() for folder in folders))
+
+
+def _ask_named(urls: Iterable[str], offers: dict[Source, tuple[Offer, ...]], silent: dict[Source, str]) -> None:
+    """Ask every named index: unlike the others, none stands in for another one."""
+    found: list[Offer] = []
+    failed: list[str] = []
+    for url in urls:
+        told = without_login(url)
+        try:
+            if not reachable(url):
+                raise Unreachable(f"the index {url} is out of reach")
+            found += (msgspec.structs.replace(offer, index=told) for offer in offers_of_index(url))
+        except Unreachable as error:
+            failed.append(str(error).replace(f"the index {url}", f"the named index {told}"))
+    if found:
+        offers[Source.NAMED] = tuple(found)
+    if failed:
+        silent[Source.NAMED] = "; ".join(failed)
 
 
 def _ask(

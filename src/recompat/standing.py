@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.version import Version
+
+from recompat.sources import named_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from packaging.version import Version
-
     from recompat.model import CaseResult, Record
     from recompat.trials import CaseAddress
 
-__all__ = ["merge_results", "most_telling", "pending_cases", "record_of", "superseded"]
+__all__ = ["is_candidate", "merge_results", "most_telling", "pending_cases", "record_of", "superseded"]
 
 
 def record_of(records: Iterable[Record], release: Version, python: str, platform: str) -> Record | None:
@@ -40,11 +41,35 @@ def superseded(records: Iterable[Record], by: Record) -> list[Record]:
     ]
 
 
+def is_candidate(record: Record) -> bool:
+    """Whether what was tested may have been a candidate: an index for tests has them under the final number.
+
+    A pre-release has its number for itself, wherever it came from.
+    """
+    version = Version(record.environment.torch)
+    return record.facts is not None and named_index(record.facts.source) is not None and not version.is_prerelease
+
+
 def pending_cases(
-    record: Record | None, wanted: Sequence[CaseAddress], probe_sha256: str, terms: Mapping[str, str]
+    record: Record | None,
+    wanted: Sequence[CaseAddress],
+    probe_sha256: str,
+    terms: Mapping[str, str],
+    *,
+    named: bool = False,
 ) -> list[CaseAddress]:
-    """Those of ``wanted`` that have no result, or one that another case file, probe or option gave."""
+    """Those of ``wanted`` that have no result, or one that another case file, probe or option gave.
+
+    Args:
+        record: what there is.
+        wanted: the cases that were asked for.
+        probe_sha256: the probe of today.
+        terms: what results depend on, as it is today.
+        named: whether an index is named; without one, a candidate's results do not stand for the release.
+    """
     if record is None or record.run.probe_sha256 != probe_sha256 or record.run.options != terms:
+        return list(wanted)
+    if is_candidate(record) and not named:
         return list(wanted)
     standing = {(result.case, result.sha256) for result in record.results}
     return [case for case in wanted if (case.id, case.sha256) not in standing]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from recompat.index import Offer
 from recompat.interpreters import find_interpreter, supported_tags, tags_newest_first
 from recompat.model import Trouble, TroubleKind
-from recompat.sources import Source, Sources
+from recompat.sources import Source, Sources, origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +36,11 @@ class Wheel(msgspec.Struct, frozen=True):
     python: str
     executable: str
 
+    @property
+    def origin(self) -> str:
+        """Where it came from, as records say it."""
+        return origin(self.source, self.offer)
+
 
 def choose_wheel(release: Version, sources: Sources) -> Wheel:
     """Choose the interpreter (the running one if it has a wheel, else the newest there is), then the first source.
@@ -54,13 +60,13 @@ def choose_wheel(release: Version, sources: Sources) -> Wheel:
 
 
 def _matches(release: Version, sources: Sources) -> Iterator[tuple[str, Source, Offer]]:
+    """The wheel of each interpreter, if it has one: a yanked one only where no interpreter has another."""
     offered = [(s, o) for s in Source for o in _plain_first(sources.offers.get(s, ())) if o.release == release]
-    for python in tags_newest_first():
+    for yanked, python in itertools.product((False, True), tags_newest_first()):
         tags = supported_tags(python)
-        for source, offer in offered:
-            if not tags.isdisjoint(offer.tags):
-                yield python, source, offer
-                break
+        fitting = ((s, o) for s, o in offered if o.yanked is yanked and not tags.isdisjoint(o.tags))
+        for source, offer in itertools.islice(fitting, 1):
+            yield python, source, offer
 
 
 def _plain_first(offers: Iterable[Offer]) -> list[Offer]:
@@ -73,13 +79,15 @@ def _trouble(release: Version, sources: Sources) -> EnvironmentTrouble:
         return EnvironmentTrouble(
             TroubleKind.NO_WHEEL, f"torch {release} has no wheel for this platform; run it on another one."
         )
-    if not sources.reached:
+    if not sources.reached or Source.NAMED in sources.silent:
         why = "; ".join(sources.silent.values())
         return EnvironmentTrouble(
             TroubleKind.UNREACHABLE,
             f"torch {release} could not be looked up: {why}. Check the network and run it again.",
         )
     newest = ", ".join(map(str, sources.releases[-3:]))
+    hint = ", or an index that has it with --index-url" if release.is_prerelease else ""
     return EnvironmentTrouble(
-        TroubleKind.NO_RELEASE, f"There is no torch {release}; the newest are {newest}. Name another one with --torch."
+        TroubleKind.NO_RELEASE,
+        f"There is no torch {release}; the newest are {newest}. Name another one with --torch{hint}.",
     )

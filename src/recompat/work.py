@@ -51,7 +51,8 @@ def pending_of(setup: Setup, release: Version, record: Record | None) -> Sequenc
     """The selected cases that have to be run on ``release``."""
     if setup.options.rerun:
         return setup.addresses
-    return pending_cases(record, setup.addresses, setup.probe_sha256, setup.terms(release))
+    terms = setup.terms(release)
+    return pending_cases(record, setup.addresses, setup.probe_sha256, terms, named=bool(setup.index_urls))
 
 
 class Work:
@@ -99,8 +100,8 @@ class Work:
 
     def _stands(self, earlier: Record) -> bool:
         """Whether nothing of ``earlier`` had to be run again but for ``--rerun``."""
-        setup = self._setup
-        return not pending_cases(earlier, setup.addresses, setup.probe_sha256, setup.terms(self._release))
+        setup, terms = self._setup, self._setup.terms(self._release)
+        return not pending_cases(earlier, setup.addresses, setup.probe_sha256, terms, named=bool(setup.index_urls))
 
     def _attempt(
         self, earlier: Record | None, pending: Sequence[CaseAddress], sources: Callable[[], Sources]
@@ -137,7 +138,7 @@ class Work:
             build_environment(self._location, build, log)
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
-        facts = read_facts(job, wheel.source)
+        facts = read_facts(job, wheel.origin)
         found = {facts.imported, facts.packages.get("torch", facts.imported)}
         if any(_release(version) != self._release for version in found):
             names = " and ".join(sorted(map(clean, found)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import html
 import json
@@ -49,7 +50,8 @@ class Index:
     """Serves the wheels of ``folder`` (PEP 503 and 691, with PEP 658 metadata) until it is closed; a context manager.
 
     The folder is read at each request, so a wheel built into it later is listed at once. ``faults`` maps a project's
-    name (its page) or a wheel's file name to what is wrong with it, ``yanked`` a wheel's file name to the reason.
+    name (its page) or a wheel's file name to what is wrong with it, ``yanked`` a wheel's file name to the reason, and
+    ``uploaded`` to the time that the JSON gives it (PEP 700). Where there is a ``login``, nothing is served without it.
     """
 
     def __init__(self, folder: Path, *, json: bool = True, stall_seconds: float = 10.0) -> None:
@@ -58,6 +60,8 @@ class Index:
         self.stall_seconds = stall_seconds
         self.faults: dict[str, Fault] = {}
         self.yanked: dict[str, str] = {}
+        self.uploaded: dict[str, str] = {}
+        self.login: str | None = None
         self.requests: list[Request] = []
         self.closing = threading.Event()
         self._server = _Server(self)
@@ -68,6 +72,11 @@ class Index:
     def url(self) -> str:
         """What an installer is given as its index URL."""
         return f"http://127.0.0.1:{self._server.server_port}/simple/"
+
+    @property
+    def url_with_login(self) -> str:
+        """The same with the login in it."""
+        return self.url.replace("//", f"//{self.login}@")
 
     @property
     def downloads(self) -> list[str]:
@@ -126,6 +135,10 @@ class _Handler(BaseHTTPRequestHandler):
         index = self.server.index
         path = urlsplit(self.path).path
         index.requests.append(Request(self.command, path, self.headers.get("Accept", "")))
+        wanted = f"Basic {base64.b64encode((index.login or '').encode()).decode()}"
+        if index.login and self.headers.get("Authorization") != wanted:
+            self.send_error(401)
+            return
         match [unquote(part) for part in path.strip("/").split("/")]:
             case ["simple"]:
                 self._send_projects()
@@ -215,6 +228,7 @@ class _Listed:
     metadata_sha256: str
     requires_python: str
     yanked: str | None
+    uploaded: str | None
 
     @classmethod
     def of(cls, wheel: Path, index: Index) -> Self:
@@ -227,6 +241,7 @@ class _Listed:
             metadata_sha256=hashlib.sha256(metadata).hexdigest(),
             requires_python=BytesParser().parsebytes(metadata)["Requires-Python"],
             yanked=index.yanked.get(wheel.name),
+            uploaded=index.uploaded.get(wheel.name),
         )
 
     @property
@@ -243,6 +258,7 @@ class _Listed:
             "requires-python": self.requires_python,
             "core-metadata": {"sha256": self.metadata_sha256},
             "yanked": self.yanked or self.yanked is not None,
+            **({} if self.uploaded is None else {"upload-time": self.uploaded}),
         }
 
     def as_html(self) -> str:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recompat.arguments import project_of
+from recompat.arguments import index_url, project_of
 from recompat.console import tell
 from recompat.errors import ExitCode
 
@@ -22,6 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("case", metavar="CASE", help="an id, or an unambiguous part of one")
     add("--torch", metavar="X", required=True, help="the release; it has to be recorded")
     add("--out", type=Path, metavar="DIR", help="where to (default: reproduce/torchX)")
+    add(
+        "--index-url",
+        action="append",
+        type=index_url,
+        metavar="URL",
+        help="with --run: a further index to take torch from",
+    )
     add("--run", action="store_true", help="run it in a fresh environment, and compare with the record")
 
 
@@ -44,6 +51,6 @@ def run(given: argparse.Namespace) -> ExitCode:
     from recompat.again import run_again
 
     sys.stdout.flush()
-    comparison = run_again(found, tell, quiet=given.quiet)
+    comparison = run_again(found, tell, index_urls=given.index_url or (), quiet=given.quiet)
     print(comparison.text)  # noqa: T201
     return ExitCode.OK if comparison.same else ExitCode.UNEXPECTED
