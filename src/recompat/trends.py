@@ -9,7 +9,7 @@ from recompat.cells import Cell
 from recompat.model import Environment, Evidence, Outcome, Replay
 from recompat.operators import OperatorChange, Watched, operator_changes
 
-__all__ = ["all_boundaries", "all_operator_changes"]
+__all__ = ["all_boundaries", "all_operator_changes", "ending_of", "is_steady"]
 
 Line = list[tuple[Environment, Cell]]
 
@@ -19,7 +19,7 @@ def all_boundaries(
 ) -> Iterator[Boundary]:
     """Find where outcomes change, case by case and platform by platform; ``listed`` is what the index offers."""
     for (case, platform), line in _lines(cells, environments).items():
-        points = [Point(Version(environment.torch), _ending(cell), _steady(cell)) for environment, cell in line]
+        points = [Point(Version(environment.torch), ending_of(cell), is_steady(cell)) for environment, cell in line]
         yield from boundaries(case, platform, points, listed)
 
 
@@ -29,7 +29,7 @@ def all_operator_changes(
     """Find where operators change; ``evidence`` is by case and environment, for those cells that have any."""
     for (case, platform), line in _lines(cells, environments).items():
         watched = [
-            Watched(Version(environment.torch), _ending(cell), evidence[case, environment.id])
+            Watched(Version(environment.torch), ending_of(cell), evidence[case, environment.id])
             for environment, cell in line
             if (case, environment.id) in evidence and cell.outcome is not Outcome.NOT_RUN
         ]
@@ -44,10 +44,11 @@ def _lines(cells: Sequence[Cell], environments: Mapping[str, Environment]) -> di
     return lines
 
 
-def _ending(cell: Cell) -> Ending:
+def ending_of(cell: Cell) -> Ending:
+    """How it ended, as boundaries compare it."""
     return Ending(cell.outcome, cell.exception, cell.warned)
 
 
-def _steady(cell: Cell) -> bool:
+def is_steady(cell: Cell) -> bool:
     """Whether the warm replays and a verification ended alike; where only a number or a text differs, they did."""
     return cell.verified is not False and cell.replays.get(Replay.WARM) == cell.replays.get(Replay.WARM_COPIED)
