@@ -10,6 +10,7 @@
   const groups = [...grid.tBodies].map((body) => ({ body, rows: [] }));
   const lines = groups.flatMap((group) => [...group.body.rows].slice(1).map((row) => readLine(row, group)));
   const lineOf = new Map(lines.map((line) => [line.id, line]));
+  const texts = new Map();
   let state = {}, focus = null, shownAs = "";
 
   function readLine(row, group) {
@@ -47,10 +48,15 @@
     const hash = location.hash;
     if (!hash.startsWith("#/") && hash.length > 1) return followAnchor(decodeURIComponent(hash.slice(1)));
     state = parse(hash);
-    if (state.release) return showView(byId(`changed-${state.release}`) || byId("changes"));
+    const release = state.release && byId(`changed-${state.release}`);
+    if (release) {
+      closePanel();
+      return showView(release);
+    }
     showView(byId("matrix"));
     fill();
     filter();
+    if (state.release) return missing(`There is nothing to tell of a release ${state.release} in this matrix.`);
     if (state.cell) return openCell(state.cell);
     if (state.case) return openCase(state.case);
     closePanel();
@@ -58,10 +64,10 @@
 
   function followAnchor(id) {
     const target = byId(id);
-    const line = lines.find((one) => one.row.cells[0].firstElementChild.hash === `#${id}`);
-    if (line) return go({ case: line.id, cell: "" }, true);
+    const link = grid.querySelector(`tbody a[href="#${CSS.escape(id)}"]`);
     const view = target && target.closest(".view");
-    if (!view) return go({}, true);
+    if (link && !target.classList.contains("environment")) return go(opened(link), true);
+    if (!view || view.id === "matrix") return go({ release: "", cell: "", case: "" }, true);
     closePanel();
     showView(view);
     if (target === view) scrollTo(0, 0);
@@ -92,9 +98,9 @@
 
   function read() {
     const all = (name) => [...form.querySelectorAll(`[name=${name}]:checked`)].map((field) => field.value).join(",");
-    const { text, family, from, to, differ, unexpected } = form.elements;
+    const { text, family, platform, from, to, differ, unexpected } = form.elements;
     return {
-      text: text.value.trim(), family: family.value, outcome: all("outcome"), verdict: all("verdict"),
+      text: text.value.trim(), family: family.value, platform: platform ? platform.value : "", outcome: all("outcome"), verdict: all("verdict"),
       from: from.value === releases[0] ? "" : from.value,
       to: to.value === releases[releases.length - 1] ? "" : to.value,
       differ: differ.checked ? "1" : "", unexpected: unexpected.checked ? "1" : "",
@@ -104,7 +110,8 @@
   function textOf(line) {
     if (line.text === null) {
       const article = byId(line.row.cells[0].firstElementChild.hash.slice(1));
-      line.text = `${line.id} ${line.family} ${article ? article.textContent : ""}`.toLowerCase();
+      const parts = new Set([...article.querySelectorAll(".refs a")].map((link) => link.hash));
+      line.text = [line.id, line.family, article.textContent, ...[...parts].map(textOfPart)].join("\n").toLowerCase();
     }
     return line.text;
   }
@@ -115,13 +122,18 @@
     if (from < lines.length) (window.requestIdleCallback || setTimeout)(() => readAhead(from + 20));
   }
 
+  function textOfPart(hash) {
+    if (!texts.has(hash)) texts.set(hash, byId(hash.slice(1)).textContent);
+    return texts.get(hash);
+  }
+
   function filter() {
     const first = Math.max(0, releases.indexOf(state.from || releases[0]));
     const found = releases.indexOf(state.to || releases[releases.length - 1]);
     const last = found < 0 ? releases.length - 1 : found;
     const inside = heads.map((head) => {
       const place = releases.indexOf(head.dataset.torch);
-      return place >= first && place <= last;
+      return place >= first && place <= last && (!state.platform || head.dataset.platform === state.platform);
     });
     showColumns(inside);
     const wanted = matcher(inside.flatMap((is, place) => (is ? [place] : [])));
@@ -189,6 +201,8 @@
     const title = copy.querySelector("h3");
     title.remove();
     copy.querySelector(".hint").remove();
+    for (const link of copy.querySelectorAll('dd a[href^="#p"]')) link.replaceWith(textOfPart(link.hash).trim().split("\n").pop());
+    setFocus(line.row.cells[0].firstElementChild);
     for (const detail of copy.querySelectorAll(".detail")) detail.replaceWith(folded(expanded(detail)));
     openPanel(title.textContent, unnamed(copy));
   }
@@ -208,6 +222,7 @@
     const line = lineOf.get(id);
     const place = heads.findIndex((head) => head.dataset.id === environment);
     if (!line || place < 0) return missing(`There is no cell ${name} in this matrix.`);
+    setFocus(line.cells[place].firstElementChild);
     const { torch } = heads[place].dataset;
     const anchor = heads[place].firstElementChild.hash.slice(1);
     const target = byId(line.cells[place].firstElementChild.hash.slice(1));
@@ -215,8 +230,9 @@
     Object.assign(installed.querySelector("h3"), { textContent: "What was installed", className: "sub" });
     const about = made("p", `torch ${torch}, ${environment}. `);
     about.append(Object.assign(made("a", "History of the case"), { href: written({ ...state, cell: "", case: id }) }));
-    const told = target.classList.contains("detail") ? [unnamed(expanded(target.cloneNode(true), anchor)), made("h4", "run it again"), command(id, torch)] : [];
-    openPanel(id, about, ...told, unnamed(installed));
+    const detail = target.classList.contains("detail") ? unnamed(expanded(target.cloneNode(true), anchor)) : made("h4", line.words[place]);
+    const again = [made("h4", "run it again"), command(id, torch)];
+    openPanel(id, about, detail, ...again, unnamed(installed));
   }
 
   function split(name) {
@@ -289,17 +305,17 @@
   }
 
   function move(event) {
-    const link = event.target.closest("#grid tbody a");
+    const link = event.target.closest("#grid a");
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e6], End: [0, 1e6], PageUp: [-10, 0], PageDown: [10, 0] };
     const step = link && steps[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const rows = lines.filter((line) => !line.row.hidden).map((line) => line.row);
+    const rows = [grid.tHead.rows[0], ...lines.filter((line) => !line.row.hidden).map((line) => line.row)];
     const columns = [0, ...heads.flatMap((head, place) => (head.offsetWidth ? [place + 1] : []))];
     const within = (at, list) => list[Math.min(list.length - 1, Math.max(0, at))];
     const row = within(rows.indexOf(link.closest("tr")) + step[0], rows);
     const column = within(columns.indexOf(link.parentElement.cellIndex) + step[1], columns);
-    setFocus(row.cells[column].firstElementChild, true);
+    setFocus(row.cells[row === rows[0] ? Math.max(1, column) : column].firstElementChild, true);
     focus.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
@@ -311,10 +327,14 @@
     const cell = link.closest("#grid tbody td, #grid tbody tr:not(.group) th");
     if (!cell) return;
     event.preventDefault();
-    setFocus(link);
-    const id = cell.parentElement.dataset.case;
-    if (cell.tagName === "TH") go({ case: id, cell: "" });
-    else go({ cell: `${id}@${heads[cell.cellIndex - 1].dataset.id}`, case: "" });
+    go(opened(link));
+  }
+
+  // What the URL says once a link of the grid was followed.
+  function opened(link) {
+    const cell = link.parentElement, id = cell.parentElement.dataset.case;
+    if (cell.tagName === "TH") return { case: id, cell: "", release: "" };
+    return { cell: `${id}@${heads[cell.cellIndex - 1].dataset.id}`, case: "", release: "" };
   }
 
   function named(event) {
@@ -325,7 +345,8 @@
   document.documentElement.classList.add("js");
   document.head.append(Object.assign(document.createElement("style"), { id: "columns" }));
   grid.setAttribute("role", "grid");
-  for (const link of grid.querySelectorAll("tbody a")) link.tabIndex = -1;
+  grid.parentElement.removeAttribute("tabindex");
+  for (const link of grid.querySelectorAll("a")) link.tabIndex = -1;
   form.hidden = false;
   form.firstElementChild.open = innerWidth > 640;
   let typing = 0;
@@ -336,14 +357,17 @@
   });
   form.addEventListener("reset", (event) => {
     event.preventDefault();
-    go({ text: "", family: "", outcome: "", verdict: "", from: "", to: "", differ: "", unexpected: "" });
+    go({ text: "", family: "", platform: "", outcome: "", verdict: "", from: "", to: "", differ: "", unexpected: "" });
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   panel.addEventListener("cancel", (event) => {
     event.preventDefault();
     go({ cell: "", case: "" });
   });
-  panel.addEventListener("close", () => focus && focus.focus());
+  panel.addEventListener("close", () => {
+    if (!panel.open && (state.cell || state.case)) go({ cell: "", case: "" });
+    if (focus && !panel.open) focus.focus();
+  });
   grid.addEventListener("keydown", move);
   grid.addEventListener("mouseover", named);
   document.addEventListener("click", clicked);
