@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recompat.model import Call
 
-__all__ = ["OperatorChange", "Watched", "operator_changes"]
+__all__ = ["OperatorChange", "Watched", "changed_operators", "operator_changes", "shared_calls"]
 
 
 STOPPED: Final = "stopped early"
@@ -64,29 +64,34 @@ def operator_changes(case: str, platform: str, watched: Iterable[Watched]) -> tu
             during=before.during,
             before=attention(before.operators),
             after=attention(after.operators),
-            diff=_diff(before, after),
+            diff=diff,
         )
         for one, other in pairwise(ordered)
         if one.ending == other.ending and _comparable(one) and _comparable(other)
-        for before, after in _differing(one.evidence, other.evidence)
+        for before, after, diff in changed_operators(one.evidence, other.evidence)
     )
+
+
+def changed_operators(one: Evidence, other: Evidence) -> Iterator[tuple[Call, Call, tuple[str, ...]]]:
+    """The first calls of forward that ran other operators, and those of recomputation if they differ in another way."""
+    told = None
+    for during in Pass:
+        differing = ((*calls, _diff(*calls)) for calls in shared_calls(one, other, during))
+        first = next((found for found in differing if found[2]), None)
+        if first is not None and first[2] != told:
+            told = first[2]
+            yield first
+
+
+def shared_calls(one: Evidence, other: Evidence, during: Pass) -> Iterator[tuple[Call, Call]]:
+    """The calls of a pass that both have, beside each other."""
+    before, after = _calls(one, during), _calls(other, during)
+    return ((before[place], after[place]) for place in sorted(before.keys() & after.keys()))
 
 
 def _comparable(watched: Watched) -> bool:
     """Whether what was seen is of a trial that ended as the unwatched one did."""
     return (watched.evidence.outcome, watched.evidence.exception) == (watched.ending.outcome, watched.ending.exception)
-
-
-def _differing(one: Evidence, other: Evidence) -> Iterator[tuple[Call, Call]]:
-    """The first calls of forward that ran other operators, and those of recomputation if they differ in another way."""
-    told = None
-    for during in Pass:
-        before, after = _calls(one, during), _calls(other, during)
-        shared = ((before[place], after[place]) for place in sorted(before.keys() & after.keys()))
-        first = next((calls for calls in shared if _diff(*calls)), None)
-        if first is not None and _diff(*first) != told:
-            told = _diff(*first)
-            yield first
 
 
 def _calls(evidence: Evidence, during: Pass) -> dict[tuple[int, int], Call]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from recompat.diff import DIFF_SCHEMA, Diff
 from recompat.listing import INDEX_SCHEMA, Listing
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.summary import MATRIX_SCHEMA, Summary
@@ -26,7 +27,9 @@ def generate() -> dict[str, str]:
     record = _schema(Record, RECORD_SCHEMA, "record", "What one environment left: reports/records/<environment>.json.")
     matrix = _schema(Summary, MATRIX_SCHEMA, "matrix", "The judged matrix of all environments: reports/matrix.json.")
     index = _schema(Listing, INDEX_SCHEMA, "index", "What the index offered when last asked: reports/index.json.")
-    return {"record-1.json": _text(record), "matrix-1.json": _text(matrix), "index-1.json": _text(index)}
+    diff = _schema(Diff, DIFF_SCHEMA, "diff", "What differs between two releases, runs, machines or builds.")
+    made = {"record-1": record, "matrix-1": matrix, "index-1": index, "diff-1": diff}
+    return {f"{name}.json": _text(schema) for name, schema in made.items()}
 
 
 def _schema(kind: type[msgspec.Struct], version: str, name: str, description: str) -> Schema:
