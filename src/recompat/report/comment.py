@@ -152,7 +152,7 @@ def _newest(summary: Summary) -> str:
     if not newest.items:
         return f"{title}No case of {len(cases)} ends otherwise, or by other operators, than on the release before it."
     return title + _body(
-        [*map(_entry, grouped((item_text(item), item.case) for item in newest.items))], LITTLE, "change"
+        [*map(_entry, grouped((item_text(item, summary), item.case) for item in newest.items))], LITTLE, "change"
     )
 
 

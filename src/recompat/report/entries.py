@@ -15,7 +15,19 @@ if TYPE_CHECKING:
     from recompat.cells import Cell
     from recompat.summary import Summary
 
-__all__ = ["Entry", "Place", "Section", "entry", "environment_names", "grouped", "listing", "releases", "told_once"]
+__all__ = [
+    "Entry",
+    "Place",
+    "Section",
+    "entry",
+    "environment_names",
+    "grouped",
+    "heads",
+    "listing",
+    "releases",
+    "span",
+    "told_once",
+]
 
 MOST_PLACES = 8  # lines below an entry
 MOST_NAMES = 12  # names in a list
@@ -72,21 +84,51 @@ def told_once(summary: Summary, told: Iterable[tuple[str, Cell]]) -> tuple[Entry
 
 
 def environment_names(summary: Summary) -> dict[str, str]:
-    """What environments are called, in order: by the release alone, where it names one of them."""
-    count = Counter(column.torch for column in summary.environments)
-    return {column.id: column.torch if count[column.torch] == 1 else column.id for column in summary.environments}
+    """What environments are called: by the release alone, where it names one of them.
+
+    Where there are several platforms, the name ends in its platform, and those of a platform stand together.
+    """
+    several = len({column.platform for column in summary.environments}) > 1
+    count = Counter((column.torch, column.platform) for column in summary.environments)
+    ordered = sorted(summary.environments, key=lambda column: column.platform if several else "")
+    ends = {column.id: f" {column.platform}" if several else "" for column in ordered}
+    return {
+        column.id: f"{column.torch}{ends[column.id]}" if count[column.torch, column.platform] == 1 else column.id
+        for column in ordered
+    }
+
+
+def heads(summary: Summary) -> list[str]:
+    """What heads the columns of a table of one platform: the release, and the interpreter where it does not say which."""
+    count = Counter((column.torch, column.platform) for column in summary.environments)
+    return [
+        column.torch if count[column.torch, column.platform] == 1 else f"{column.torch} {column.python}"
+        for column in summary.environments
+    ]
 
 
 def releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
-    """List the releases of some cells, neighbours as a range."""
+    """List the releases of some cells, neighbours as a range; a range does not reach over platforms."""
     held = {cell.environment for cell in cells}
     runs: list[list[str]] = [[]]
     for environment, name in names.items():
+        if runs[-1] and (environment not in held or _end(runs[-1][0]) != _end(name)):
+            runs.append([])
         if environment in held:
             runs[-1].append(name)
-        elif runs[-1]:
-            runs.append([])
-    return listing([run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs if run])
+    return listing([span(run[0], run[-1]) for run in runs if run])
+
+
+def span(first: str, last: str) -> str:
+    """Write the range between two names of environments; a platform stands at its end alone."""
+    start = first.removesuffix(_end(first)) if _end(first) == _end(last) else first
+    return first if first == last else f"{start} to {last}"
+
+
+def _end(name: str) -> str:
+    """What a name has behind its release."""
+    _, blank, platform = name.partition(" ")
+    return blank + platform
 
 
 def listing(names: Sequence[str]) -> str:

@@ -87,7 +87,10 @@ def _entries(summary: Summary) -> Iterator[_Entry]:
     ran = _ran(dates)
     for one in news(summary):
         if one.torch in ran:
-            changes = (_change(item, families[item.case], dates.get((one.torch, item.case), EPOCH)) for item in one.items)
+            changes = (
+                _change(item, summary, families[item.case], dates.get((one.torch, item.case), EPOCH))
+                for item in one.items
+            )
             yield from chain([_release(one, ran[one.torch], len(summary.cases))], changes)
 
 
@@ -125,14 +128,14 @@ def _release(one: News, ran: _Ran, cases: int) -> _Entry:
     )
 
 
-def _change(item: Item, family: str, ran: datetime) -> _Entry:
+def _change(item: Item, summary: Summary, family: str, ran: datetime) -> _Entry:
     categories = (("kind", f"{item.kind}"), ("family", clean(family)))
     return _Entry(
         id=f"urn:{NAME}:change:{_quoted(item.id)}",
         title=f"torch {clean(item.what.first)}: {clean(item.case)}: {NEWS[item.kind].label}",
         updated=ran,
         link=f"index.html#/case={_quoted(item.case)}",
-        summary=clean(item_text(item)),
+        summary=clean(item_text(item, summary)),
         categories=tuple((scheme, term) for scheme, term in categories if term),
     )
 

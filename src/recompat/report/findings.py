@@ -8,8 +8,9 @@ from packaging.version import Version
 
 from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
+from recompat.platforms import platforms, splits
 from recompat.replays import bare_name
-from recompat.report.entries import Entry, Section, grouped, listing, told_once
+from recompat.report.entries import Entry, Place, Section, entry, grouped, listing, told_once
 from recompat.report.repairs import repairs
 from recompat.report.style import OUTCOMES, label, warned_text
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from recompat.operators import OperatorChange
     from recompat.summary import Summary
 
-__all__ = ["boundary_text", "item_text", "operator_change_text", "sections"]
+__all__ = ["boundary_text", "change_text", "disagreements", "item_text", "operator_change_text", "sections"]
 
 MOST_DIFF = 6  # lines of a diff
 
@@ -36,6 +37,7 @@ def sections(summary: Summary) -> Iterator[Section]:
         Section("Drift", _causes(summary, drifting)),
         Section("Repairs, and where they pass", tuple(repairs(summary))),
         Section(f"Boundaries ({_listed(summary)})", _boundaries(summary)),
+        Section("Where platforms disagree", disagreements(summary)),
         Section("Operators changed, the outcome did not", _operator_changes(summary)),
         Section("Warnings that the reference did not give", _warnings(summary)),
     )
@@ -57,10 +59,8 @@ def _listed(summary: Summary) -> str:
 
 
 def _boundaries(summary: Summary) -> tuple[Entry, ...]:
-    platforms = {column.platform for column in summary.environments}
     return grouped(
-        (boundary_text(boundary) + (f" on {boundary.platform}" if len(platforms) > 1 else ""), boundary.case)
-        for boundary in sorted(summary.boundaries, key=_by_release)
+        (change_text(boundary, summary), boundary.case) for boundary in sorted(summary.boundaries, key=_by_release)
     )
 
 
@@ -100,8 +100,7 @@ def _ending(ending: Ending) -> str:
 
 def _operator_changes(summary: Summary) -> tuple[Entry, ...]:
     return grouped(
-        (operator_change_text(change), change.case)
-        for change in sorted(summary.operator_changes, key=_by_release)
+        (change_text(change, summary), change.case) for change in sorted(summary.operator_changes, key=_by_release)
     )
 
 
@@ -115,6 +114,31 @@ def operator_change_text(change: OperatorChange) -> str:
     return start + "; ".join([*change.diff[:MOST_DIFF], *more])
 
 
-def item_text(item: Item) -> str:
+def change_text(change: Boundary | OperatorChange, summary: Summary) -> str:
+    """Say what changed, and on which platform where there are several."""
+    text = boundary_text(change) if isinstance(change, Boundary) else operator_change_text(change)
+    return f"{text} on {change.platform}" if len(platforms(summary)) > 1 else text
+
+
+def item_text(item: Item, summary: Summary) -> str:
     """Say what a release changed in a case."""
-    return boundary_text(item.what) if isinstance(item.what, Boundary) else operator_change_text(item.what)
+    return change_text(item.what, summary)
+
+
+def disagreements(summary: Summary) -> tuple[Entry, ...]:
+    """Say how cases end otherwise on one platform, or by one interpreter, than on another; each way once."""
+    told: dict[str, dict[str, list[str]]] = {}
+    names = _place_names(summary)
+    for split in splits(summary):
+        sides = (f"{_ending(end)} on {listing([names[c.environment] for c in cells])}" for end, cells in split.sides)
+        told.setdefault("; ".join(sides), {}).setdefault(split.case, []).append(split.torch)
+    return tuple(
+        entry(text, [Place(case, listing(releases)) for case, releases in cases.items()])
+        for text, cases in told.items()
+    )
+
+
+def _place_names(summary: Summary) -> dict[str, str]:
+    """Name each environment without its release: by platform and interpreter, so far as there are several."""
+    kinds = [kind for kind in ("platform", "python") if len({getattr(one, kind) for one in summary.environments}) > 1]
+    return {one.id: " ".join(getattr(one, kind) for kind in kinds) for one in summary.environments}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tabulate import DataRow, Line, TableFormat, tabulate
 
+from recompat.report.entries import heads
 from recompat.report.notes import conclusion, families
 from recompat.report.outline import chapters
 from recompat.report.style import cell_text
@@ -91,16 +92,19 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _tables(summary: Summary) -> Iterator[str]:
-    heads = [clean(column.torch) for column in summary.environments]
+    """Draw the blocks; where there are several platforms, each block is headed by its own."""
+    names = [clean(head) for head in heads(summary)]
     rows = [
         (_short(row.id, LONGEST_NAME), [_short(cell_text(cell), LONGEST_CELL) for cell in cells])
         for row, cells in summary.lines()
     ]
-    widths = [max([len(head), *(len(texts[number]) for _, texts in rows)]) for number, head in enumerate(heads)]
+    widths = [max([len(head), *(len(texts[number]) for _, texts in rows)]) for number, head in enumerate(names)]
     first = max((len(name) for name, _ in rows), default=0)
-    for block in blocks(widths, LINE - first):
+    for platform, block in blocks(summary, widths, LINE - first):
+        if platform:
+            yield rf"\subsection*{{{escape(platform)}}}"
         yield _table(
-            ["case", *(heads[number] for number in block)],
+            ["case", *(names[number] for number in block)],
             [[name, *(texts[number] for number in block)] for name, texts in rows],
         )
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from recompat.platforms import by_platform
+from recompat.report.entries import heads
 from recompat.report.findings import sections as findings
 from recompat.report.notes import conclusion, families, gaps, notes, totals
 from recompat.report.style import cell_text, legend
@@ -93,8 +95,13 @@ def _entity(character: str) -> str:
 
 
 def _matrix(summary: Summary) -> str:
-    rows = [[code(row.id), *(escape(cell_text(cell)) for cell in cells)] for row, cells in summary.lines()]
-    return table(["case", *(escape(column.torch) for column in summary.environments)], rows)
+    """Draw a table, or one of each platform, below its name."""
+    parts = []
+    for platform, numbers in by_platform(summary).items():
+        rows = [[code(row.id), *(escape(cell_text(cells[n])) for n in numbers)] for row, cells in summary.lines()]
+        drawn = table(["case", *(escape(heads(summary)[number]) for number in numbers)], rows)
+        parts += [f"### {escape(platform)}", drawn] if platform else [drawn]
+    return "\n\n".join(parts)
 
 
 def _pairs(pairs: Iterator[tuple[str, str]]) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from recompat.platforms import by_platform
+from recompat.report.entries import heads
 from recompat.report.notes import conclusion, families
 from recompat.report.outline import chapters
 from recompat.report.style import cell_text
@@ -54,8 +56,13 @@ def _title(text: str, line: str) -> str:
 
 
 def _matrix(summary: Summary) -> str:
-    rows = [[escape(row.id), *(escape(cell_text(cell)) for cell in cells)] for row, cells in summary.lines()]
-    return _table(["case", *(escape(column.torch) for column in summary.environments)], rows)
+    """Draw a table, or one of each platform, below its name."""
+    parts = []
+    for platform, numbers in by_platform(summary).items():
+        rows = [[escape(row.id), *(escape(cell_text(cells[n])) for n in numbers)] for row, cells in summary.lines()]
+        drawn = _table(["case", *(escape(heads(summary)[number]) for number in numbers)], rows)
+        parts += [_title(escape(platform), "-"), drawn] if platform else [drawn]
+    return "\n\n".join(parts)
 
 
 def _families(summary: Summary) -> str:

@@ -131,9 +131,10 @@
     const first = Math.max(0, releases.indexOf(state.from || releases[0]));
     const found = releases.indexOf(state.to || releases[releases.length - 1]);
     const last = found < 0 ? releases.length - 1 : found;
+    const known = heads.some((head) => head.dataset.platform === state.platform);
     const inside = heads.map((head) => {
       const place = releases.indexOf(head.dataset.torch);
-      return place >= first && place <= last && (!state.platform || head.dataset.platform === state.platform);
+      return place >= first && place <= last && (!known || head.dataset.platform === state.platform);
     });
     showColumns(inside);
     const wanted = matcher(inside.flatMap((is, place) => (is ? [place] : [])));

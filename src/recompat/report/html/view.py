@@ -13,9 +13,10 @@ from recompat.cells import Cell
 from recompat.model import Outcome, Verdict
 from recompat.news import News, news
 from recompat.operators import OperatorChange
-from recompat.report.entries import environment_names, releases
+from recompat.platforms import platforms
+from recompat.report.entries import Entry, environment_names, releases, span
 from recompat.report.faces import FACES, Face, FaceKind, face
-from recompat.report.findings import boundary_text, item_text, operator_change_text
+from recompat.report.findings import change_text, disagreements, item_text
 from recompat.report.html.details import Detail, Part, detail, frames, parts
 from recompat.report.notes import conclusion, families, totals
 from recompat.report.style import DETECTIONS, NEWS, VERDICTS, Look, cell_text, ending_text, legend, mark, report_link
@@ -119,6 +120,14 @@ class NewsView(msgspec.Struct, frozen=True):
         return next((len(items) for known, items in self.kinds if known == look), 0)
 
 
+class Disagreement(msgspec.Struct, frozen=True):
+    """What is not the same everywhere: the cases and releases of which a sentence tells, and how many more there are."""
+
+    text: str
+    cases: tuple[tuple[Link, str], ...]
+    more: int
+
+
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """All that the template needs."""
 
@@ -127,6 +136,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     conclusion: str
     columns: tuple[ColumnView, ...]
     releases: tuple[str, ...]
+    platforms: tuple[str, ...]
     groups: tuple[Group, ...]
     faces: dict[FaceKind, Face]
     all_faces: dict[FaceKind, Face]
@@ -138,6 +148,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     families: tuple[Sequence[str], list[list[str]]]
     news: tuple[NewsView, ...]
     news_kinds: tuple[Look, ...]
+    disagreements: tuple[Disagreement, ...]
     parts: tuple[Part, ...]
     few: bool
 
@@ -154,6 +165,7 @@ def page(summary: Summary) -> Page:
         conclusion=conclusion(summary),
         columns=tuple(made.columns()),
         releases=tuple(dict.fromkeys(column.torch for column in summary.environments)),
+        platforms=platforms(summary),
         groups=groups,
         faces={kind: look for kind, look in FACES.items() if counts[kind]},
         all_faces=FACES,
@@ -169,6 +181,7 @@ def page(summary: Summary) -> Page:
         families=families(summary),
         news=tuple(made.news(one) for one in news(summary)),
         news_kinds=tuple(NEWS.values()),
+        disagreements=tuple(map(made.disagreement, disagreements(summary))),
         parts=made.parts,
         few=len(summary.environments) <= FEW,
     )
@@ -207,10 +220,14 @@ class _Maker:
 
     def news(self, one: News) -> NewsView:
         kinds = (
-            (look, tuple((self._link(item.case), clean(item_text(item))) for item in one.of(kind)))
+            (look, tuple((self._link(item.case), clean(item_text(item, self._summary))) for item in one.of(kind)))
             for kind, look in NEWS.items()
         )
         return NewsView(one.torch, one.before, tuple((look, items) for look, items in kinds if items))
+
+    def disagreement(self, one: Entry) -> Disagreement:
+        cases = tuple((self._link(place.case), clean(place.where)) for place in one.places)
+        return Disagreement(clean(one.text), cases, one.more)
 
     def _case(self, row: Row, cells: Sequence[Cell]) -> CaseView:
         details = [self._detail(row, cell) for cell in cells]
@@ -231,8 +248,8 @@ class _Maker:
                 self._told(f"d{number}", known, [c for c, d in zip(cells, details, strict=True) if d == known])
                 for known, number in order.items()
             ),
-            boundaries=tuple(clean(boundary_text(one)) for one in self._boundaries.get(row.id, ())),
-            operators=tuple(clean(operator_change_text(one)) for one in self._operators.get(row.id, ())),
+            boundaries=tuple(clean(change_text(one, self._summary)) for one in self._boundaries.get(row.id, ())),
+            operators=tuple(clean(change_text(one, self._summary)) for one in self._operators.get(row.id, ())),
             repairs=tuple(map(self._link, row.repairs)),
             repaired_by=tuple(map(self._link, row.repaired_by)),
             reports=tuple((report, report_link(report)) for report in row.reports),
@@ -269,11 +286,16 @@ class _Maker:
         return self._parts.setdefault(part, len(self._parts))
 
     def _history(self, cells: Sequence[Cell], targets: Sequence[str]) -> Iterator[Run]:
-        pairs = zip(cells, targets, strict=True)
-        for (kind, text), group in groupby(pairs, key=lambda pair: (face(pair[0]), _words(pair[0]))):
+        """Tell runs of releases, platform by platform."""
+        order = {environment: place for place, environment in enumerate(self._names)}
+        pairs = sorted(zip(cells, targets, strict=True), key=lambda pair: order[pair[0].environment])
+        for (_, kind, text), group in groupby(pairs, key=lambda pair: self._alike(pair[0])):
             held = list(group)
-            ends = dict.fromkeys((self._names[held[0][0].environment], self._names[held[-1][0].environment]))
-            yield Run(clean(" to ".join(ends)), text, kind, held[0][1])
+            where = span(self._names[held[0][0].environment], self._names[held[-1][0].environment])
+            yield Run(clean(where), text, kind, held[0][1])
+
+    def _alike(self, cell: Cell) -> tuple[str, FaceKind, str]:
+        return self._columns[cell.environment][1].platform, face(cell), _words(cell)
 
     def _cell(self, cell: Cell, target: str) -> GridCell:
         old = cell.date is not None and self._columns[cell.environment][1].trouble is not None
