@@ -12,10 +12,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from recompat.index import is_index_url, without_login
+from recompat.runners import DEFAULT_OS, known_os, known_python, running_python
 from recompat.tables import Row, read_file
 from recompat.versions import covers
 
-__all__ = ["Default", "Extra", "Matrix", "load_matrix"]
+__all__ = ["Ci", "Default", "Extra", "Matrix", "load_matrix"]
 
 DAY = 86_400
 
@@ -88,12 +89,31 @@ class _Sources(Row, frozen=True, rename="kebab"):
                 yield "find-links", f"names {link!r}, but {folder / link} is no folder; create it, or remove it here."
 
 
+class Ci(Row, frozen=True):
+    """Where ``recompat ci-matrix`` has jobs run: labels of GitHub's runners, and interpreters such as ``3.11``."""
+
+    os: tuple[str, ...] = (DEFAULT_OS,)
+    python: tuple[str, ...] = (running_python(),)
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Find what is no runner, and no interpreter."""
+        for key, names, known in (("os", self.os, known_os), ("python", self.python, known_python)):
+            if not names:
+                yield key, "is empty; name at least one, or remove it."
+            for name in names:
+                try:
+                    known(name)
+                except ValueError as error:
+                    yield key, f"names {error}"
+
+
 class _File(Row, frozen=True):
     torch: _Torch
     run: _Run = _Run()
     sources: _Sources = _Sources()
     extras: tuple[Extra, ...] = ()
     default: tuple[Default, ...] = ()
+    ci: Ci = Ci()
 
 
 class Matrix(msgspec.Struct, frozen=True):
@@ -110,6 +130,7 @@ class Matrix(msgspec.Struct, frozen=True):
     extras: tuple[Extra, ...]
     default_cases: tuple[str, ...] = ()
     index_urls: tuple[str, ...] = ()
+    ci: Ci = Ci()
 
     @property
     def releases(self) -> tuple[Version, ...]:
@@ -138,4 +159,5 @@ def load_matrix(path: Path) -> Matrix:
         extras=file.extras,
         default_cases=tuple(dict.fromkeys(case for row in file.default for case in row.cases)),
         index_urls=file.sources.index_urls,
+        ci=file.ci,
     )

@@ -1,0 +1,128 @@
+"""The jobs that run a matrix on other machines: release x system x interpreter, as GitHub Actions reads them. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from recompat.errors import ConfigurationError, NothingSelected
+from recompat.model import Environment
+from recompat.runners import RUNNERS, known_os, known_python, python_tag, runner_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from packaging.tags import Tag
+    from packaging.version import Version
+
+    from recompat.model import Record
+
+__all__ = ["LARGEST", "Job", "JobMatrix", "jobs", "read_plan", "unrecorded"]
+
+LARGEST: Final = 256
+"""How many jobs GitHub takes from one matrix."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One ``probe``: ``os`` is the label of a runner, ``python`` what actions/setup-python is asked for.
+
+    ``cases`` is a ``-k`` expression, empty for the default cases; ``source`` is where wheels come from.
+    """
+
+    torch: str
+    os: str
+    python: str
+    cases: str = ""
+    source: str = "auto"
+
+    @property
+    def environment(self) -> Environment:
+        """What it leaves a record of."""
+        tag = python_tag(self.python)
+        return Environment(self.torch, tag, RUNNERS[self.os].platform, tag)
+
+
+class JobMatrix(msgspec.Struct, frozen=True):
+    """What ``strategy.matrix`` of a workflow is; ``include`` alone says each job."""
+
+    include: tuple[Job, ...]
+
+    @property
+    def line(self) -> str:
+        """One line of JSON."""
+        return msgspec.json.encode(self).decode()
+
+
+def jobs(
+    wheels: Mapping[Version, Iterable[Tag]], systems: Sequence[str], pythons: Sequence[str], cases: str, source: str
+) -> tuple[JobMatrix, tuple[str, ...]]:
+    """Make a job of each combination that has a wheel.
+
+    Args:
+        wheels: for each release that was asked for, the tags of all its wheels.
+        systems: labels of runners, checked by ``known_os``.
+        pythons: interpreters, checked by ``known_python``.
+        cases: a ``-k`` expression, or nothing.
+        source: ``auto``, ``cpu`` or ``default``.
+
+    Returns:
+        The jobs, and a sentence for each release that has fewer than it was asked for.
+
+    Raises:
+        ConfigurationError: there are more than GitHub takes.
+        NothingSelected: none has a wheel.
+    """
+    made, remarks = [], []
+    for release, tags in wheels.items():
+        there = frozenset(tags)
+        lacking = []
+        for system, python in itertools.product(dict.fromkeys(systems), dict.fromkeys(pythons)):
+            if there.isdisjoint(runner_tags(system, python)):
+                lacking.append(f"Python {python} on {system}")
+            else:
+                made.append(Job(str(release), system, python, cases, source))
+        if lacking:
+            remarks.append(f"torch {release} has no wheel for {', '.join(lacking)}: no job.")
+    if wheels and not made:
+        raise NothingSelected(
+            "\n  - ".join(("No wheel for any of the jobs; choose others by --os or --python:", *remarks))
+        )
+    if len(made) > LARGEST:
+        raise ConfigurationError(
+            f"These are {len(made)} jobs, and GitHub takes {LARGEST} of one matrix; choose fewer by --torch, --os or --python."
+        )
+    return JobMatrix(tuple(made)), tuple(remarks)
+
+
+def read_plan(path: Path) -> JobMatrix:
+    """Read what ``ci-matrix`` printed.
+
+    Raises:
+        ConfigurationError: the file has something else, or cannot be read.
+    """
+    try:
+        plan = msgspec.json.decode(path.read_bytes(), type=JobMatrix)
+        for job in plan.include:
+            known_os(job.os)
+            known_python(job.python)
+    except OSError as error:
+        raise ConfigurationError(f"--plan {path} cannot be read ({error.strerror}).") from error
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"--plan {path} is not what recompat ci-matrix printed ({error}).") from error
+    return plan
+
+
+def unrecorded(plan: JobMatrix, records: Iterable[Record]) -> Iterator[str]:
+    """Name the jobs that left nothing: neither a record of their environment nor one that stands in for it."""
+    there = {
+        (one.environment.torch, python, one.environment.platform)
+        for one in records
+        for python in (one.environment.python, one.environment.host_python)
+    }
+    for job in plan.include:
+        wanted = job.environment
+        if (wanted.torch, wanted.python, wanted.platform) not in there:
+            yield f"torch {job.torch} on {job.os} with Python {job.python} left no record; the log of its job says why."

@@ -1,0 +1,74 @@
+"""``recompat merge``: the records of several machines in one folder, judged and reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recompat.arguments import existing_folder, project_of
+from recompat.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recompat.errors import ExitCode
+
+HELP = "gather the records of several machines, judge and report them"
+NEWEST = "newest"
+EPILOG = """examples:
+  recompat merge shards                          all that the jobs of a run left, as downloaded
+  recompat merge shards matrix/baseline          and the accepted records
+  recompat merge here there --prefer there       where the same case ended otherwise, there counts"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add its options."""
+    add = parser.add_argument
+    add("folders", nargs="+", type=_folder, metavar="DIR", help="a folder of records, or of folders of records")
+    add(
+        "--prefer",
+        default=NEWEST,
+        metavar="newest|DIR",
+        help="which of two results of a case to keep (default: newest)",
+    )
+    add("--out", type=Path, metavar="DIR", help="where the records go (default: reports/records)")
+    add("--plan", type=Path, metavar="FILE", help="what ci-matrix printed: jobs of it that left no record are named")
+
+
+def run(given: argparse.Namespace) -> ExitCode:
+    """Merge, then do what ``recompat report`` does."""
+    from recompat.ci_matrix import read_plan, unrecorded
+    from recompat.options import parse_options
+    from recompat.plan import Plan
+    from recompat.project import Project
+    from recompat.record import load_records
+    from recompat.run_folder import RunFolder
+    from recompat.shards import merge_folders, newest_listing
+
+    project = project_of(given)
+    target = given.out or project.records
+    plan = read_plan(given.plan) if given.plan else None
+    remarks = merge_folders(given.folders, _preferred(given.prefer, [*given.folders, target]), target)
+    newest_listing(given.folders, project.listing)
+    run_folder = RunFolder()
+    try:
+        for remark in (*remarks, *(unrecorded(plan, load_records(target)[0]) if plan else ())):
+            run_folder.tell(remark)
+        return Plan(Project(project.root, target), run_folder, parse_options([])).report(recorded=True)
+    finally:
+        run_folder.remove()
+
+
+def _folder(text: str) -> Path:
+    """Read the name of a folder that is there, and keep it as it was given: reports name it."""
+    existing_folder(text)
+    return Path(text)
+
+
+def _preferred(name: str, folders: Sequence[Path]) -> Path | None:
+    if name == NEWEST:
+        return None
+    if not any(Path(name).resolve() == folder.resolve() for folder in folders):
+        raise ConfigurationError(f"--prefer {name} is none of the folders; name one of {', '.join(map(str, folders))}.")
+    return Path(name)
