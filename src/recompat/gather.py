@@ -34,12 +34,16 @@ def gather(setup: Setup, records: Sequence[Record], releases: Sequence[Version],
         setup: what was asked for.
         records: all there are.
         releases: the columns.
-        anywhere: where nothing was recorded here, take what was by another interpreter or on another platform.
+        anywhere: take every record of a release, by whichever interpreter and on whichever platform.
 
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
-    chosen = [_record(setup, records, release, anywhere=anywhere) for release in releases]
+    chosen = [
+        record
+        for release in releases
+        for record in (anywhere and _everywhere(records, release)) or [_record(setup, records, release)]
+    ]
     return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
 
 
@@ -85,10 +89,18 @@ def _tested(summary: Summary, cases: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"cases/{name}", content
 
 
-def _record(setup: Setup, records: Sequence[Record], release: Version, *, anywhere: bool) -> Record:
+def _everywhere(records: Sequence[Record], release: Version) -> list[Record]:
+    """The records of a release that have results; on a platform without any, the one that tells most."""
+    platforms: dict[str, list[Record]] = {}
+    for record in records:
+        if Version(record.environment.torch) == release:
+            platforms.setdefault(record.environment.platform, []).append(record)
+    told = ([record for record in held if record.results] or [most_telling(held)] for held in platforms.values())
+    return [record for held in told for record in held if record is not None]
+
+
+def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:
     found = record_of(records, release, running(), platform_id())
-    if found is None and anywhere:
-        found = most_telling(record for record in records if Version(record.environment.torch) == release)
     if found is not None:
         return found
     reason = f"torch {release} has not been run yet; nox -s matrix -- --torch {release} runs it."

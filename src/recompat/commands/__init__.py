@@ -5,7 +5,7 @@ A module imports what costs no sooner than in ``run``: ``recompat --help`` reads
 
 from __future__ import annotations
 
-from recompat.commands import library, report, reproduce, restored, show
+from recompat.commands import ci_matrix, library, merge, report, reproduce, restored, show
 
 __all__ = ["COMMANDS"]
 
@@ -15,5 +15,7 @@ COMMANDS = {
     "reproduce": reproduce,
     "restored": restored,
     "library": library,
+    "ci-matrix": ci_matrix,
+    "merge": merge,
 }
 """The subcommands, by name, in the order of the help."""
