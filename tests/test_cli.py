@@ -15,6 +15,7 @@ from builders import PASSES
 from recompat import __version__
 from recompat.__main__ import main
 from recompat.cli import run
+from recompat.commands import COMMANDS
 from recompat.report.formats import FORMATS
 from recorded import make_project, recorded
 from scenes import CHECKPOINT
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from recompat.project import Project
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ("report", "show", "reproduce", "restored", "library")
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_the_reference_has_the_help_and_it_fits_a_screen(
     ("arguments", "code", "sentence"),
     [
         (["shwo", "x"], 4, "There is no command shwo; did you mean show?"),
-        (["qqq"], 4, "There is no command qqq; there is library, report, reproduce, restored, show."),
+        (["qqq"], 4, f"There is no command qqq; there is {', '.join(sorted(COMMANDS))}."),
         (
             ["show"],
             4,

@@ -5,13 +5,14 @@ A module imports what costs no sooner than in ``run``: ``recompat --help`` reads
 
 from __future__ import annotations
 
-from recompat.commands import ci_matrix, library, merge, report, reproduce, restored, show
+from recompat.commands import ci_matrix, diff, library, merge, report, reproduce, restored, show
 
 __all__ = ["COMMANDS"]
 
 COMMANDS = {
     "report": report,
     "show": show,
+    "diff": diff,
     "reproduce": reproduce,
     "restored": restored,
     "library": library,
