@@ -26,6 +26,7 @@ def terminal_signals() -> Iterator[None]:
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "reports/matrix.json")
 IN_THE_WAY = NotADirectoryError(errno.ENOTDIR, "Not a directory", "reports")
+MOUNTED = OSError(errno.EBUSY, "Device or resource busy", "reports/site")
 LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json")
 
 
@@ -44,6 +45,11 @@ LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json
             IN_THE_WAY,
             6,
             "recompat: reports is in the way or gone (Not a directory); put that right and run it again.\n",
+        ),
+        (
+            MOUNTED,
+            6,
+            "recompat: reports/site is in the way or gone (Device or resource busy); put that right and run it again.\n",
         ),
         (
             LOCKED,

@@ -229,6 +229,28 @@ def test_a_file_where_a_folder_should_be_stays(tmp_path: Path) -> None:
     assert (tmp_path / "cases").read_bytes() == b"mine"
 
 
+@SWAPS
+@pytest.mark.parametrize("kind", ["a file", "a link", "a broken link"])
+def test_what_somebody_else_put_in_its_place_is_refused_and_stays(
+    kind: str, tmp_path: Path, swap: Callable[[Path, Path], bool]
+) -> None:
+    site, elsewhere = tmp_path / "site", tmp_path / "www"
+    if kind == "a link":
+        elsewhere.mkdir()
+        (elsewhere / "mine.html").write_bytes(b"mine")
+    if kind == "a file":
+        site.write_bytes(b"mine")
+    else:
+        site.symlink_to(elsewhere)
+    before = content(tmp_path)
+    with pytest.raises(FileExistsError, match=kind.removeprefix("a broken ")) as caught:
+        replace_site(tmp_path, NEW, NAMES, swap=swap)
+    assert caught.value.filename == str(site)
+    assert content(tmp_path) == before
+    assert site.is_symlink() == (kind != "a file")
+    assert hidden(tmp_path) == []
+
+
 def test_where_links_are_refused_files_are_copied(tmp_path: Path) -> None:
     for files in (OLD, NEW):
         replace_site(tmp_path, files, NAMES, link=no_links)

@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,9 @@ WITHOUT_TERMINAL = 160
 
 
 def accept_all_text() -> None:
-    """Have characters that the output's encoding lacks written as escapes: a mark in a table is no reason to fail."""
+    """Let output never be a reason to fail: what its encoding lacks is written as escapes, what was closed takes all."""
+    sys.stdout = sys.stdout or _nowhere()  # as with `>&-`, and in a program that has no console
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -48,3 +50,7 @@ def wants_colour() -> bool:
 def width(without_terminal: int = WITHOUT_TERMINAL) -> int:
     """How many columns a line may have."""
     return shutil.get_terminal_size((without_terminal, 24)).columns
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - a name of the system, open to the end

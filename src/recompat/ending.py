@@ -19,6 +19,7 @@ __all__ = ["ends_well", "heed_sigterm", "leave"]
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.ELOOP, errno.ENAMETOOLONG}
+IN_THE_WAY |= {errno.EBUSY, errno.EXDEV}  # something is mounted there
 LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import shutil
 import sys
@@ -59,12 +60,13 @@ def replace_site(
         link: what makes a link.
 
     Raises:
-        OSError: it cannot be written; ``filename`` says what.
+        OSError: it cannot be written, or is a file or a link of somebody else; ``filename`` says what.
     """
     reports.mkdir(parents=True, exist_ok=True)
     new, old, site = reports / NEW, reports / OLD, reports / NAME
     with _turn(reports):
         try:
+            _require_folder(site)
             _clear(new, old, site)
             _write(new, files)
             if not swap(new, site):
@@ -93,6 +95,12 @@ def _turn(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _require_folder(site: Path) -> None:
+    """Refuse what is no folder of ours: a link may lead to a folder that has much else, and nothing of it is to go."""
+    if site.is_symlink() or site.is_file():
+        raise FileExistsError(errno.EEXIST, "a link" if site.is_symlink() else "a file", str(site))
 
 
 def _clear(new: Path, old: Path, site: Path) -> None:
