@@ -73,6 +73,26 @@ def test_without_a_listing_that_reaches_so_far_exactness_is_unknown(listed: list
     assert boundaries("f::case", "p", points, listed)[0].exact is expected
 
 
+@pytest.mark.parametrize(
+    ("last", "first", "exact", "not_run"),
+    [
+        ("2.15.0", "2.16.0", True, ()),
+        ("2.15.0", "2.16.0rc1", False, ("2.16.0.dev1", "2.16.0.dev2")),
+        ("2.16.0.dev1", "2.16.0.dev2", True, ()),
+        ("2.16.0.dev1", "2.16.0rc1", False, ("2.16.0.dev2",)),
+        ("2.16.0rc1", "2.16.0", True, ()),
+        ("2.16.0", "2.17.0.dev1", None, ()),
+    ],
+)
+def test_pre_releases_lie_between_where_one_of_them_is_an_end(
+    last: str, first: str, exact: bool | None, not_run: tuple[str, ...]
+) -> None:
+    listed = releases("2.14.0", "2.15.0", "2.16.0.dev1", "2.16.0.dev2", "2.16.0rc1", "2.16.0")
+    points = [Point(Version(last), PASS), Point(Version(first), RAISES)]
+    (boundary,) = boundaries("f::case", "p", points, listed)
+    assert (boundary.exact, boundary.not_run) == (exact, not_run)
+
+
 def test_without_a_listing_what_is_known_to_lie_between_still_counts() -> None:
     (boundary,) = along("pnc", None)
     assert (boundary.exact, boundary.not_run) == (False, ("2.1",))

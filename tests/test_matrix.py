@@ -19,6 +19,7 @@ timeout = 5
 [sources]
 cpu-index = "http://127.0.0.1:8000/cpu"
 find-links = ["wheels"]
+index-urls = ["http://127.0.0.1:8000/nightly"]
 [[extras]]
 torch = ">=2.1,<2.2"
 packages = ["setuptools<81", "numpy<2"]
@@ -61,6 +62,7 @@ def test_a_sound_file_is_read_in_version_order(tmp_path: Path) -> None:
     assert matrix.timeout == 5
     assert matrix.cpu_index == "http://127.0.0.1:8000/cpu"
     assert matrix.find_links == ((tmp_path / "wheels").resolve(),)
+    assert matrix.index_urls == ("http://127.0.0.1:8000/nightly",)
 
 
 def test_all_but_the_releases_has_defaults(tmp_path: Path) -> None:
@@ -106,6 +108,7 @@ def test_packages_follow_the_release(tmp_path: Path, version: str, packages: tup
         (with_torch('[run]\ntimeout = "60"'), "[run] timeout is '60'; write a number"),
         (with_torch('[sources]\ncpu-index = "wheels"'), "[sources] cpu-index is 'wheels'; write a URL"),
         (with_torch('[sources]\ncpu-index = "//[x"'), "[sources] cpu-index is '//[x'; write a URL"),
+        (with_torch('[sources]\nindex-urls = ["u:p@host"]'), "[sources] index-urls names 'host'; write URLs such as"),
         (with_torch("[sources]\nfind-links = [1]"), "[sources] find-links #1 is 1; write text in quotes."),
         (with_torch('[sources]\nfind-links = ["gone"]'), "[sources] find-links names 'gone'"),
         (with_torch("[extras]"), "[extras] is {}; write a list in brackets."),

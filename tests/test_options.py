@@ -33,6 +33,18 @@ def test_folders_are_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert parse_options(["--find-links", "wheels"]).find_links == (tmp_path / "wheels",)
 
 
+def test_indexes_are_asked_in_the_order_of_the_line() -> None:
+    urls = ("https://user:secret@host/test", "http://127.0.0.1:80/simple/")
+    assert parse_options(["--index-url", urls[0], "--index-url", urls[1]]).index_urls == urls
+
+
+@pytest.mark.parametrize("url", ["user:secret@host", "ftp://user:secret@host/simple"])
+def test_what_is_no_index_is_told_without_a_login(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no http or https URL; nox -s") as caught:
+        parse_options(["--index-url", url])
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

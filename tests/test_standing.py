@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 from packaging.version import Version
 
 from recompat.model import CaseResult, Environment, Facts, Outcome, Record, Replay, Run, Trial, Trouble, TroubleKind
@@ -33,6 +34,26 @@ def test_without_a_record_everything_is_pending() -> None:
 
 def test_a_result_stands() -> None:
     assert pending(record(result(A), result(B))) == []
+
+
+@pytest.mark.parametrize(
+    ("torch", "source", "named", "stands"),
+    [
+        ("9.0.0", "named index https://host/test", False, False),
+        ("9.0.0", "named index https://host/test", True, True),
+        ("9.0.0", "CPU index", True, True),
+        ("9.0.0rc1", "named index https://host/test", False, True),
+        ("9.0.0.dev20261120", "named index https://host/nightly", False, True),
+    ],
+)
+def test_what_a_named_index_called_a_release(torch: str, source: str, named: bool, stands: bool) -> None:
+    made = record(result(A), result(B))
+    made = msgspec.structs.replace(
+        made,
+        environment=msgspec.structs.replace(made.environment, torch=torch),
+        facts=msgspec.structs.replace(FACTS, source=source),
+    )
+    assert (pending_cases(made, [A, B], "probe", TERMS, named=named) == []) is stands
 
 
 def test_an_edited_file_is_run_again_and_the_others_are_not() -> None:

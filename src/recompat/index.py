@@ -86,7 +86,8 @@ def offered(offers: Iterable[Offer]) -> Offered:
 
 def without_login(url: str) -> str:
     """An address as it may be told: no login, and nothing behind the path, where tokens are."""
-    return re.split("[?#]", re.sub("(?<=://).*@", "", url), maxsplit=1)[0].rstrip("/")
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    return scheme + mark + re.split("[?#]", rest.rpartition("@")[2], maxsplit=1)[0].rstrip("/")
 
 
 def is_index_url(url: str) -> bool:
