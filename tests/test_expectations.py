@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from packaging.version import Version
 from builders import CHECKPOINT_ERROR, case_file
 from recompat.casedoc import About
 from recompat.cases import Case, CaseFile, read_case_files
+from recompat.claim_remarks import remarks, to_be_written
 from recompat.errors import ConfigurationError
 from recompat.expectations import Expectations, load_expectations
 from recompat.matrix import load_matrix
@@ -98,6 +100,11 @@ def test_claims_for_a_file_that_cannot_be_read_are_no_fault(tmp_path: Path) -> N
         (row(link="https://"), "#1 link is 'https://'; write an http"),
         (row(link="javascript://x"), "#1 link is 'javascript://x'; write an http"),
         (row(link="https://x/<script>"), "write an http or https URL"),
+        (row() + 'until = "soon"\n', "#1 until is 'soon'; write a date such as 2027-01-31."),
+        (
+            row() + "until = 2027-01-31T10:00:00\n",
+            "#1 until is datetime.datetime(2027, 1, 31, 10, 0); write a date such",
+        ),
         (row(links="https://example.org"), "#1 links is not a known key; did you mean link?"),
         (row() + row(), "#1 and #2 torch both cover 2.0.1; narrow one of them."),
         (row(torch="<2.2") + row(torch=">=2.1.2"), "#1 and #2 torch both cover 2.1.2; narrow one of them."),
@@ -122,6 +129,7 @@ def test_a_fault_says_where_what_and_how_to_mend_it(tmp_path: Path, text: str, f
         (">=2.2,<2.4", "==2.3.*", "2.3"),
         (">2.0.1,<2.1.2", ">2.1,<2.1.2", "2.1.1"),
         ("==2.1.1", "===2.1.1", "2.1.1"),
+        ("!=2.11.*", ">=2.11", "3"),
     ],
 )
 def test_ranges_may_not_overlap_between_the_releases_either(tmp_path: Path, one: str, other: str, shared: str) -> None:
@@ -173,3 +181,35 @@ def test_a_case_that_observes_warnings_needs_to_be_told_which(tmp_path: Path) ->
 def test_a_warning_is_named_by_its_qualified_type(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"#1 warns names 'UserWarning'; write the qualified type"):
         load(tmp_path, row() + 'warns = ["UserWarning"]\n')
+
+
+def test_a_claim_counts_until_its_last_day_has_passed(tmp_path: Path) -> None:
+    claims = load(tmp_path, row() + "until = 2027-01-31\n")
+    assert claims.on(dt.date(2027, 1, 31)) == claims
+    assert claims.on(dt.date(2027, 2, 1)).for_("patterns::raises", Version("2.11.0")) is None
+    assert claims.by_case["patterns::raises"][0].until == dt.date(2027, 1, 31)
+
+
+def test_what_has_expired_still_may_not_overlap(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="#1 and #2 torch both cover"):
+        load(tmp_path, row() + "until = 2020-01-31\n" + row())
+
+
+def test_remarks_are_about_what_is_looked_at(tmp_path: Path) -> None:
+    claims = load(tmp_path, row(torch="<2.1", reason="TODO") + row(torch=">=2.1") + "until = 2027-01-31\n")
+    old, new, case = Version("2.0.1"), Version("2.1.2"), ["patterns::raises"]
+    before, after = dt.date(2027, 1, 31), dt.date(2027, 2, 1)
+    unwritten = "A claim in expectations.toml has no reason yet, of patterns::raises."
+    assert remarks(claims, before, case, [old, new]) == (unwritten,)
+    (expired,) = remarks(claims, after, case, [new])
+    assert expired.startswith(
+        "What patterns::raises is claimed to do on >=2.1 has expired, on 2027-01-31, and counts no"
+    )
+    assert remarks(claims, after, ["patterns::passes"], [old, new]) == ()
+
+
+def test_of_many_claims_without_a_reason_the_first_are_named() -> None:
+    assert [*to_be_written([])] == []
+    assert [*to_be_written(["a::x", "a::x"])] == ["2 claims in expectations.toml have no reason yet, of a::x."]
+    (sentence,) = to_be_written([f"a::{number}" for number in range(9)])
+    assert sentence.endswith("of a::0, a::1, a::2, a::3, a::4 and 4 more.")

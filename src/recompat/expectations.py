@@ -1,12 +1,15 @@
 """``matrix/expectations.toml``: what each case is claimed to do on which releases, and why.
 
 A claim that could never be held against a cell (an unknown case, a range without a release, two ranges that speak of the
-same release) is an error and not a warning, so that the file cannot rot.
+same release) is an error and not a warning, so that the file cannot rot. A claim that has expired is no fault of the file:
+it no longer counts, so that the cells it spoke of are unexpected, and every other cell is judged as before.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+import datetime as dt
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Final, Self
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -17,7 +20,19 @@ from recompat.model import Outcome
 from recompat.tables import Faults, Row, close_to, read_row, read_toml
 from recompat.versions import covers
 
-__all__ = ["Expectation", "Expectations", "load_expectations"]
+__all__ = [
+    "TO_WRITE",
+    "Expectation",
+    "Expectations",
+    "is_qualified",
+    "is_unwritten",
+    "is_web_address",
+    "load_expectations",
+    "shared",
+]
+
+TO_WRITE: Final = "TODO: say what in torch makes it so."
+"""The reason of a claim that ``recompat accept`` wrote, until someone gives one."""
 
 
 class Expectation(Row, frozen=True):
@@ -25,6 +40,7 @@ class Expectation(Row, frozen=True):
 
     ``exception`` is a qualified type, such as ``builtins.IndexError``. ``warns`` are the categories of the warnings that
     the case gives and its reference does not, each a qualified type; without it, warnings are no part of the claim.
+    ``until`` is the last day, in UTC, on which the claim counts.
     """
 
     torch: SpecifierSet
@@ -33,6 +49,21 @@ class Expectation(Row, frozen=True):
     exception: str | None = None
     link: str | None = None
     warns: tuple[str, ...] | None = None
+    until: dt.date | None = None
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether its reason is still to be written."""
+        return is_unwritten(self.reason)
+
+    def expired(self, today: dt.date) -> bool:
+        """Whether its last day is past."""
+        return self.until is not None and today > self.until
+
+    def allows(self, outcome: Outcome, exception: str | None, warned: Collection[str]) -> bool:
+        """Whether this is how the case is claimed to end; ``warned`` are the categories of its warnings."""
+        same_warnings = self.warns is None or {*self.warns} == {*warned}
+        return outcome is self.outcome and self.exception in {None, exception} and same_warnings
 
     def covers(self, version: Version) -> bool:
         """Whether the claim speaks of this release; a pre-release counts as the one that it leads to."""
@@ -46,14 +77,14 @@ class Expectation(Row, frozen=True):
             yield "exception", 'is missing; add the qualified type, such as "builtins.RuntimeError".'
         if self.outcome not in {Outcome.RAISES, Outcome.MOOT} and self.exception is not None:
             yield "exception", f"goes with raises and moot, and the outcome is {self.outcome}; remove one."
-        if self.exception is not None and not _is_qualified(self.exception):
+        if self.exception is not None and not is_qualified(self.exception):
             yield "exception", f'is {self.exception!r}; write the qualified type, such as "builtins.RuntimeError".'
         for category in self.warns or ():
-            if not _is_qualified(category):
+            if not is_qualified(category):
                 yield "warns", f'names {category!r}; write the qualified type, such as "builtins.UserWarning".'
         if not self.reason.strip():
             yield "reason", "is empty; say what in torch makes it so."
-        if self.link is not None and not _is_web_address(self.link):
+        if self.link is not None and not is_web_address(self.link):
             yield "link", f"is {self.link!r}; write an http or https URL."
 
 
@@ -65,6 +96,13 @@ class Expectations(msgspec.Struct, frozen=True):
     def for_(self, case_id: str, version: Version) -> Expectation | None:
         """Find the claim for a case on a release, if there is one; there are never two."""
         return next((claim for claim in self.by_case.get(case_id, ()) if claim.covers(version)), None)
+
+    def on(self, today: dt.date) -> Self:
+        """Those that have not expired; a day is one of UTC."""
+        counting = {
+            case: tuple(claim for claim in claims if not claim.expired(today)) for case, claims in self.by_case.items()
+        }
+        return msgspec.structs.replace(self, by_case=counting)
 
 
 def load_expectations(path: Path, files: Sequence[CaseFile], releases: Collection[Version]) -> Expectations:
@@ -116,10 +154,15 @@ def _check_ranges(where: str, claims: dict[int, Expectation], releases: Collecti
             listed = ", ".join(str(version) for version in sorted(releases)) or "none"
             faults.add(f"{where} #{number} torch", f"{str(claim.torch)!r} matches no release; there is {listed}.")
     for (one, first), (other, second) in combinations(claims.items(), 2):
-        candidates = [*sorted(releases), *sorted({*_neighbours(first.torch), *_neighbours(second.torch)})]
-        both = next((version for version in candidates if first.covers(version) and second.covers(version)), None)
+        both = shared(first.torch, second.torch, releases)
         if both is not None:
             faults.add(f"{where} #{one} and #{other} torch", f"both cover {both}; narrow one of them.")
+
+
+def shared(one: SpecifierSet, other: SpecifierSet, releases: Iterable[Version]) -> Version | None:
+    """A release that two ranges both speak of: a known one, or one where they begin or end; none if they are apart."""
+    candidates = [*sorted(releases), *sorted({*_neighbours(one), *_neighbours(other)})]
+    return next((version for version in candidates if covers(one, version) and covers(other, version)), None)
 
 
 def _check_warns(where: str, claims: dict[int, Expectation], faults: Faults) -> None:
@@ -131,7 +174,7 @@ def _check_warns(where: str, claims: dict[int, Expectation], faults: Faults) -> 
 
 
 def _neighbours(specifiers: SpecifierSet) -> Iterator[Version]:
-    """Where ranges begin and end: the versions that they name, and the patch after each."""
+    """Where ranges begin and end: the versions that they name, and after each the next patch and the next major."""
     for specifier in specifiers:
         try:
             version = Version(specifier.version.removesuffix(".*"))
@@ -139,13 +182,21 @@ def _neighbours(specifiers: SpecifierSet) -> Iterator[Version]:
             continue
         yield version
         yield Version(f"{version.major}.{version.minor}.{version.micro + 1}")
+        yield Version(f"{version.major + 1}")
 
 
-def _is_qualified(name: str) -> bool:
+def is_unwritten(reason: str) -> bool:
+    """Whether a reason is still to be written."""
+    return reason.lstrip().startswith("TODO")
+
+
+def is_qualified(name: str) -> bool:
+    """Whether a type is named with its module."""
     parts = name.split(".")
     return len(parts) > 1 and all(part.isidentifier() or part == "<locals>" for part in parts)
 
 
-def _is_web_address(link: str) -> bool:
+def is_web_address(link: str) -> bool:
+    """Whether a link can be followed in a browser, and holds nothing that ends it early."""
     scheme, _, rest = link.partition("://")
     return scheme in {"http", "https"} and bool(rest.strip("/")) and not any(c.isspace() or c in "<>" for c in link)

@@ -71,8 +71,7 @@ def verdict(result: CaseResult | None, expectation: Expectation | None) -> Verdi
 
 def _held(trial: Trial, claim: Expectation) -> Verdict:
     exception = None if trial.raised is None else trial.raised.type
-    warned = claim.warns is None or {*claim.warns} == {*trial.warned}
-    if trial.outcome is claim.outcome and claim.exception in {None, exception} and warned:
+    if claim.allows(trial.outcome, exception, trial.warned):
         return Verdict.EXPECTED
     match _grade(claim.outcome), _grade(trial.outcome):
         case ((_Grade.SOUND | _Grade.ABSENT), _Grade.BROKEN):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from recompat.claim_remarks import remarks
 from recompat.expectations import load_expectations
 from recompat.listing import load_listing
 from recompat.record import now, releases_of
@@ -34,13 +38,18 @@ def judged(
 ) -> Summary:
     """Hold ``chosen`` records against the expectations, which may speak of every release of ``matrix`` and of ``known``.
 
-    Boundaries rest on what is ``known`` between the chosen releases, too.
+    Boundaries rest on what is ``known`` between the chosen releases, too. A claim that has expired by today does not count,
+    and a notice says so.
 
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
+    generated = now()
+    today = dt.date.fromisoformat(generated[:10])
     expectations = claims(project, matrix, files, releases_of(known))
-    return summarise(chosen, files, cases, expectations, now(), load_listing(project.listing), known)
+    summary = summarise(chosen, files, cases, expectations.on(today), generated, load_listing(project.listing), known)
+    told = remarks(expectations, today, [case.id for case in cases], releases_of(chosen))
+    return msgspec.structs.replace(summary, notices=told)
 
 
 def claims(project: Project, matrix: Matrix, files: Sequence[CaseFile], releases: Iterable[Version]) -> Expectations:

@@ -122,13 +122,13 @@ class Plan:
             write_step_summary(summary, os.environ)
             print(render_terminal(summary, width=width(), colour=wants_colour()))  # noqa: T201
         tell(*summary.notices)
-        return ExitCode.INCOMPLETE if summary.notices and summary.exit_code is ExitCode.OK else summary.exit_code
+        return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 
     def _summary(self, *, recorded: bool) -> Summary:
         releases = self._of_records() if recorded else self._selected
         setup = self._setup.with_recorded(self._records) if recorded else self._setup
         found = gather(setup, self._records, releases, anywhere=recorded)
-        return msgspec.structs.replace(found, notices=tuple(self._run.told))
+        return msgspec.structs.replace(found, notices=(*self._run.told, *found.notices))
 
     def _write(self, text: str) -> None:
         """Write a report of one format: in UTF-8 wherever it goes, since some of them say so themselves."""

@@ -5,6 +5,7 @@ A file is described by frozen ``Row`` types, one per table. Reading goes key by 
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 import re
 import tomllib
@@ -35,6 +36,7 @@ WANTED: dict[object, str] = {
     float: "a number",
     int: "a whole number",
     bool: "true or false",
+    dt.date: "a date such as 2027-01-31",
     tuple: "a list in brackets",
 }
 
