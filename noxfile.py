@@ -8,6 +8,7 @@
 #     "python-discovery>=1.9",
 #     "rich>=14",
 #     "tabulate>=0.9",
+#     "tomlkit>=0.13",
 #     "unearth>=0.17",
 # ]
 # ///

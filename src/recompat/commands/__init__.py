@@ -5,7 +5,7 @@ A module imports what costs no sooner than in ``run``: ``recompat --help`` reads
 
 from __future__ import annotations
 
-from recompat.commands import ci_matrix, diff, library, merge, report, reproduce, restored, show
+from recompat.commands import accept, ci_matrix, diff, library, merge, report, reproduce, restored, show
 
 __all__ = ["COMMANDS"]
 
@@ -16,6 +16,7 @@ COMMANDS = {
     "reproduce": reproduce,
     "restored": restored,
     "library": library,
+    "accept": accept,
     "ci-matrix": ci_matrix,
     "merge": merge,
 }

@@ -1,0 +1,137 @@
+"""The claims of ``expectations.toml`` made to say what was observed, case by case, and told in a sentence for each. Pure."""
+
+import datetime as dt
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import msgspec
+from packaging.version import Version
+
+from recompat.blocks import Blocks, edited, new_body
+from recompat.boundary import Ending
+from recompat.cases import Case, CaseFile
+from recompat.errors import ConfigurationError
+from recompat.expectations import TO_WRITE, Expectation, Expectations
+from recompat.model import Outcome
+from recompat.observed import counts_warnings
+from recompat.ranges import Range, settle
+from recompat.replays import bare_name
+from recompat.report.text import clean
+
+__all__ = ["Editor", "Terms"]
+
+WARNING = frozenset({Outcome.PASS, Outcome.RAISES, Outcome.DIFFERS})
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What holds for every case: the releases that are known, those to be accepted, and what new claims say beside."""
+
+    releases: frozenset[Version]
+    accepted: frozenset[Version]
+    today: dt.date
+    reason: str | None = None
+    link: str | None = None
+
+
+class Editor:
+    """The file while it is edited.
+
+    Args:
+        text: what it says, as TOML.
+        name: what a fault calls it.
+        claims: what it says, as it was read.
+
+    Raises:
+        ConfigurationError: it is not written as one table for each claim.
+    """
+
+    def __init__(self, text: str, name: str, claims: Expectations, terms: Terms) -> None:
+        self._before, self._claims, self._terms = text, claims, terms
+        self._blocks = Blocks(text, name)
+        self.changes: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What it is to be; its own bytes where nothing changes."""
+        return self._blocks.text if self.changes else self._before
+
+    def settle(self, case: Case, file: CaseFile, seen: Mapping[Version, Ending]) -> None:
+        """Let the claims of a case say how it ended on each release.
+
+        Raises:
+            ConfigurationError: a range cannot be told apart from another claim's.
+        """
+        held = self._claims.by_case.get(case.id, ())
+        try:
+            ranges = settle(held, seen, self._terms.accepted, self._terms.releases)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{case.id}: {error}") from error
+        lasting = {number for number, claim in enumerate(held) if self._lasts(claim, seen)}
+        told = [*self._told(case.id, held, ranges, lasting)]
+        if not told:
+            return
+        self.changes.append(f"{case.id}: {'; '.join(told)}.")
+        bodies = [(one.by if isinstance(one.by, int) else None, self._body(case, held, one, lasting)) for one in ranges]
+        if held:
+            self._blocks.rewrite(case.id, bodies)
+        else:
+            self._add(case, file, [body for _, body in bodies])
+
+    def _lasts(self, claim: Expectation, seen: Mapping[Version, Ending]) -> bool:
+        """Whether a claim has expired and still says what was observed."""
+        again = (
+            claim.allows(ending.outcome, ending.exception, ending.warned)
+            for release, ending in seen.items()
+            if release in self._terms.accepted and claim.covers(release)
+        )
+        return claim.expired(self._terms.today) and any(again)
+
+    def _told(
+        self, case: str, held: Sequence[Expectation], ranges: Sequence[Range], lasting: Collection[int]
+    ) -> Iterator[str]:
+        """Say what changes; nothing where nothing does."""
+        left = dict(enumerate(held))
+        for one in ranges:
+            if not isinstance(one.by, int):
+                yield f"new, {_words(one.by)} on {one.torch}"
+                continue
+            claim, was = held[one.by], self._blocks.torch(case, one.by)
+            if one.torch is not None:
+                yield f"{_words(claim)} on {one.torch} (was {was})"
+            if left.pop(one.by, None) and one.by in lasting:
+                yield f"{_words(claim)} on {one.torch or was} does not expire any more"
+        for number, claim in left.items():
+            yield f"no longer {_words(claim)} on {self._blocks.torch(case, number)}"
+
+    def _body(self, case: Case, held: Sequence[Expectation], one: Range, lasting: Collection[int]) -> str:
+        """The lines of a claim."""
+        if isinstance(one.by, int):
+            body = self._blocks.body(case.id, one.by)
+            same = one.torch is None and one.by not in lasting
+            return body if same else edited(case.id, body, one.torch, lasting=one.by in lasting)
+        ending = one.by
+        telling = counts_warnings(case, held) and (ending.warned or ending.outcome in WARNING)
+        values = {
+            "torch": one.torch,
+            "outcome": ending.outcome.value,
+            "exception": ending.exception,
+            "warns": list(ending.warned) if telling else None,
+            "reason": self._terms.reason or TO_WRITE,
+            "link": self._terms.link,
+        }
+        return new_body(case.id, values)
+
+    def _add(self, case: Case, file: CaseFile, bodies: Sequence[str]) -> None:
+        """Put the first claims of a case where its file's are, in the order of the cases."""
+        ids = [other.id for other in file.cases]
+        place = ids.index(case.id)
+        beside = [*reversed(ids[:place]), *reversed(ids[place + 1 :])]
+        title = clean(case.title)
+        section = f"---- {clean(case.family)}: {file.path.stem} ----"
+        self._blocks.add(case.id, beside, (section, title), bodies)
+
+
+def _words(said: Expectation | Ending) -> str:
+    """Say how a case ends, in short."""
+    exception = "" if said.exception is None else f" {bare_name(said.exception)}"
+    warned = (said.warns if isinstance(said, Expectation) else said.warned) or ()
+    return f"{said.outcome}{exception}" + (f" with {', '.join(map(bare_name, warned))}" if warned else "")
