@@ -18,6 +18,7 @@ The block above repeats pyproject.toml's dependencies (a test holds them togethe
 itself, so that nothing but nox[uv] has to be installed beforehand.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -41,9 +42,19 @@ def _install(session: nox.Session, *groups: str) -> None:
 
 @nox.session(default=False)
 def tests(session: nox.Session) -> None:
-    """Run all tests, those on real PyTorch wheels included; ``-- -m "not wheels"`` leaves these out."""
+    """Run the tests, those on real PyTorch wheels included; ``-- -m "not wheels"`` leaves these out."""
     _install(session, "test")
     session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def browser(session: nox.Session) -> None:
+    """Run the tests that drive Chromium, and those that fetch others' schemas with npm."""
+    missing = [command for command in ("chromium", "npm") if shutil.which(command) is None]
+    if missing:
+        session.error(f"There is no {' and no '.join(missing)} here; on Debian, apt-get install chromium npm.")
+    _install(session, "test", "browser")
+    session.run("pytest", "-m", "browser or published", "-n", "1", *session.posargs)
 
 
 @nox.session(default=False)

@@ -25,6 +25,22 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+ON_DEMAND = ("browser", "published")  # they need Chromium or npm
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out what needs more than Python, unless ``-m`` names it: also under another ``-m``."""
+    asked = config.option.markexpr
+    left_out = [f"not {marker}" for marker in ON_DEMAND if marker not in asked]
+    config.option.markexpr = " and ".join([*([f"({asked})"] if asked else []), *left_out])
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import what drives Chromium where that is left out: Playwright is then not installed."""
+    left_out = collection_path.name == "browser" and "not browser" in config.option.markexpr
+    return True if left_out else None
+
+
 @pytest.fixture(scope="session")
 def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of wheels to read only: torch 9.0.0, 9.1.0 (where ``regresses`` raises), numpy and setuptools."""

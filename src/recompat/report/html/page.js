@@ -178,7 +178,13 @@
     const key = inside.map(Number).join("");
     if (key === shownAs) return;
     shownAs = key;
-    const hidden = inside.flatMap((is, place) => (is ? [] : [`#grid tr > :nth-child(${place + 2})`]));
+    const runs = [];
+    inside.forEach((is, place) => {
+      const last = runs[runs.length - 1];
+      if (!is && last && last[1] === place + 1) last[1] += 1;
+      else if (!is) runs.push([place + 2, place + 2]);
+    });
+    const hidden = runs.map(([from, to]) => `#grid tr > :nth-child(n + ${from}):nth-child(-n + ${to})`);
     byId("columns").textContent = hidden.length ? `${hidden.join(",")} { display: none; }` : "";
   }
 
