@@ -23,7 +23,7 @@ LINUX, MAC = "linux_x86_64", "macosx_arm64"
 FILE = case_file("patterns", "same", "splits", "splits_too")
 
 
-def on(platform: str, torch: str, python: str = "cp311", **trials: Trial | CaseResult) -> Record:
+def on(platform: str, torch: str, python: str = "cp311", /, **trials: Trial | CaseResult) -> Record:
     results = [one if isinstance(one, CaseResult) else result(f"patterns::{name}", one) for name, one in trials.items()]
     made = record(torch, *results, python=python)
     return msgspec.structs.replace(made, environment=msgspec.structs.replace(made.environment, platform=platform))

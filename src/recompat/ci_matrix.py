@@ -1,4 +1,4 @@
-"""The jobs that run a matrix on other machines: release x system x interpreter, as GitHub Actions reads them. Pure."""
+"""The jobs that run a matrix on other machines: release x system x interpreter, as GitHub Actions reads them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from recompat import __version__
 from recompat.errors import ConfigurationError, NothingSelected
-from recompat.model import Environment
+from recompat.model import Environment, Record, Run, Trouble, TroubleKind
+from recompat.record import now
 from recompat.runners import RUNNERS, known_os, known_python, python_tag, runner_tags
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
     from packaging.tags import Tag
     from packaging.version import Version
-
-    from recompat.model import Record
 
 __all__ = ["LARGEST", "Job", "JobMatrix", "jobs", "read_plan", "unrecorded"]
 
@@ -115,8 +115,8 @@ def read_plan(path: Path) -> JobMatrix:
     return plan
 
 
-def unrecorded(plan: JobMatrix, records: Iterable[Record]) -> Iterator[str]:
-    """Name the jobs that left nothing: neither a record of their environment nor one that stands in for it."""
+def unrecorded(plan: JobMatrix, records: Iterable[Record]) -> Iterator[Record]:
+    """Make a record of each job that left none: neither of its environment nor of one that stands in for it."""
     there = {
         (one.environment.torch, python, one.environment.platform)
         for one in records
@@ -125,4 +125,6 @@ def unrecorded(plan: JobMatrix, records: Iterable[Record]) -> Iterator[str]:
     for job in plan.include:
         wanted = job.environment
         if (wanted.torch, wanted.python, wanted.platform) not in there:
-            yield f"torch {job.torch} on {job.os} with Python {job.python} left no record; the log of its job says why."
+            reason = f"The job on {job.os} with Python {job.python} left no record; its log says why. Run it again."
+            run = Run(__version__, "", {}, now(), now(), {})
+            yield Record(wanted, run, trouble=Trouble(TroubleKind.NOT_TRIED, reason))

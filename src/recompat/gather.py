@@ -14,7 +14,7 @@ from recompat.model import Environment, Record, Run, Trouble, TroubleKind
 from recompat.record import encode_record, releases_of
 from recompat.report.formats import SITE
 from recompat.site import replace_site
-from recompat.standing import most_telling, record_of
+from recompat.standing import record_of, superseded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,13 +90,10 @@ def _tested(summary: Summary, cases: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _everywhere(records: Sequence[Record], release: Version) -> list[Record]:
-    """The records of a release that have results; on a platform without any, the one that tells most."""
-    platforms: dict[str, list[Record]] = {}
-    for record in records:
-        if Version(record.environment.torch) == release:
-            platforms.setdefault(record.environment.platform, []).append(record)
-    told = ([record for record in held if record.results] or [most_telling(held)] for held in platforms.values())
-    return [record for held in told for record in held if record is not None]
+    """All records of a release, but for those without a result that only stood in for another."""
+    held = [record for record in records if Version(record.environment.torch) == release]
+    gone = {stood_in.environment.id for record in held if record.results for stood_in in superseded(held, record)}
+    return [record for record in held if record.environment.id not in gone]
 
 
 def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:

@@ -33,7 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which of two results of a case to keep (default: newest)",
     )
     add("--out", type=Path, metavar="DIR", help="where the records go (default: reports/records)")
-    add("--plan", type=Path, metavar="FILE", help="what ci-matrix printed: jobs of it that left no record are named")
+    add(
+        "--plan",
+        type=Path,
+        metavar="FILE",
+        help="what ci-matrix printed: jobs of it that left no record are shown as not run",
+    )
 
 
 def run(given: argparse.Namespace) -> ExitCode:
@@ -42,7 +47,7 @@ def run(given: argparse.Namespace) -> ExitCode:
     from recompat.options import parse_options
     from recompat.plan import Plan
     from recompat.project import Project
-    from recompat.record import load_records
+    from recompat.record import load_records, save_record
     from recompat.run_folder import RunFolder
     from recompat.shards import merge_folders, newest_listing
 
@@ -51,9 +56,11 @@ def run(given: argparse.Namespace) -> ExitCode:
     plan = read_plan(given.plan) if given.plan else None
     remarks = merge_folders(given.folders, _preferred(given.prefer, [*given.folders, target]), target)
     newest_listing(given.folders, project.listing)
+    for record in unrecorded(plan, load_records(target)[0]) if plan else ():
+        save_record(target, record)
     run_folder = RunFolder()
     try:
-        for remark in (*remarks, *(unrecorded(plan, load_records(target)[0]) if plan else ())):
+        for remark in remarks:
             run_folder.tell(remark)
         return Plan(Project(project.root, target), run_folder, parse_options([])).report(recorded=True)
     finally:
