@@ -291,6 +291,15 @@ def test_a_file_with_faults_is_not_edited(tmp_path: Path) -> None:
         accepted(project)
 
 
+def test_a_file_that_is_written_in_another_way_is_refused_only_where_it_has_to_change(tmp_path: Path) -> None:
+    inline = '[patterns]\nplain = [{torch = ">=2.9,<2.11", outcome = "pass", reason = "So it is."}]\n'
+    project = make_project(tmp_path, recorded("2.9.1", {"plain": PASSES}), expectations=inline)
+    assert accepted(project).changes == ()
+    project.expectations.write_text(inline.replace("pass", "differs"))
+    with pytest.raises(ConfigurationError, match=r"^matrix/expectations.toml does not have a \[\[file.case\]\] table"):
+        accepted(project)
+
+
 def test_the_diff_can_be_applied(tmp_path: Path) -> None:
     project = four_known(tmp_path)
     found = accepted(project)
@@ -369,7 +378,9 @@ def test_a_dry_run_and_a_check_write_nothing(tmp_path: Path, capsys: pytest.Capt
     ("arguments", "sentence"),
     [
         (["--link", "javascript:x"], "Argument --link: 'javascript:x' is no http or https URL;"),
-        (["--reason", " "], "Argument --reason: it is empty; say what in torch makes it so;"),
+        (["--reason", " "], "Argument --reason: it is empty or no plain line; say in a sentence"),
+        (["--reason", "two\nlines"], "Argument --reason: it is empty or no plain line; say in a sentence"),
+        (["--link", "https://x/\udcff"], "Argument --link: 'https://x/\\udcff' is no http or https URL;"),
         (["--check", "--dry-run"], "Argument --dry-run: not allowed with argument --check;"),
         (["--baseline", "-k", "plain"], "--baseline copies whole records; it goes with --torch and --records alone."),
     ],

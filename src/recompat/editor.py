@@ -1,6 +1,7 @@
 """The claims of ``expectations.toml`` made to say what was observed, case by case, and told in a sentence for each. Pure."""
 
 import datetime as dt
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
@@ -39,14 +40,10 @@ class Editor:
         text: what it says, as TOML.
         name: what a fault calls it.
         claims: what it says, as it was read.
-
-    Raises:
-        ConfigurationError: it is not written as one table for each claim.
     """
 
     def __init__(self, text: str, name: str, claims: Expectations, terms: Terms) -> None:
-        self._before, self._claims, self._terms = text, claims, terms
-        self._blocks = Blocks(text, name)
+        self._before, self._name, self._claims, self._terms = text, name, claims, terms
         self.changes: list[str] = []
 
     @property
@@ -54,11 +51,16 @@ class Editor:
         """What it is to be; its own bytes where nothing changes."""
         return self._blocks.text if self.changes else self._before
 
+    @functools.cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks(self._before, self._name)
+
     def settle(self, case: Case, file: CaseFile, seen: Mapping[Version, Ending]) -> None:
         """Let the claims of a case say how it ended on each release.
 
         Raises:
-            ConfigurationError: a range cannot be told apart from another claim's.
+            ConfigurationError: a range cannot be told apart from another claim's, or the file is not written as one table
+                for each claim.
         """
         held = self._claims.by_case.get(case.id, ())
         try:
@@ -66,10 +68,9 @@ class Editor:
         except ConfigurationError as error:
             raise ConfigurationError(f"{case.id}: {error}") from error
         lasting = {number for number, claim in enumerate(held) if self._lasts(claim, seen)}
-        told = [*self._told(case.id, held, ranges, lasting)]
-        if not told:
+        if not lasting and ranges == tuple(Range(None, number) for number in range(len(held))):
             return
-        self.changes.append(f"{case.id}: {'; '.join(told)}.")
+        self.changes.append(f"{case.id}: {'; '.join(self._told(case.id, held, ranges, lasting))}.")
         bodies = [(one.by if isinstance(one.by, int) else None, self._body(case, held, one, lasting)) for one in ranges]
         if held:
             self._blocks.rewrite(case.id, bodies)
@@ -88,7 +89,7 @@ class Editor:
     def _told(
         self, case: str, held: Sequence[Expectation], ranges: Sequence[Range], lasting: Collection[int]
     ) -> Iterator[str]:
-        """Say what changes; nothing where nothing does."""
+        """Say what changes."""
         left = dict(enumerate(held))
         for one in ranges:
             if not isinstance(one.by, int):

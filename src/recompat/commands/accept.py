@@ -80,8 +80,8 @@ def _baseline(project: Project, torch: str | None, given: argparse.Namespace) ->
 def _reason(text: str) -> str:
     import argparse
 
-    if not text.strip():
-        raise argparse.ArgumentTypeError("it is empty; say what in torch makes it so")
+    if not text.strip() or not text.isprintable():
+        raise argparse.ArgumentTypeError("it is empty or no plain line; say in a sentence what in torch makes it so")
     return text
 
 
@@ -90,6 +90,6 @@ def _link(text: str) -> str:
 
     from recompat.expectations import is_web_address
 
-    if not is_web_address(text):
+    if not is_web_address(text) or not text.isprintable():
         raise argparse.ArgumentTypeError(f"{text!r} is no http or https URL")
     return text
