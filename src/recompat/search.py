@@ -15,7 +15,7 @@ from packaging.version import Version
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Answer", "Change", "Found", "Skipped", "changes", "next_release", "outstanding"]
+__all__ = ["Answer", "Change", "Found", "Skipped", "changes", "next_release", "outstanding", "recorded_ends"]
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -79,6 +79,30 @@ def outstanding(releases: Sequence[Version], found: Mapping[Version, Found]) -> 
     """How many releases may still be asked, and about how many will be."""
     counts = [sum(release not in found for release in gap.between) for gap in _gaps(releases, found)]
     return sum(counts), sum(count.bit_length() for count in counts)
+
+
+def recorded_ends(
+    found: Mapping[Version, Found], start: Version | None, end: Version | None
+) -> tuple[Version, Version] | None:
+    """The ends of the newest change that is known; None if there is none.
+
+    Args:
+        found: what is known.
+        start: an end that was named; the other is then the nearest release beyond that is known to answer otherwise, or
+            any that answers where this one is not known itself.
+        end: the same, for the other end.
+    """
+    named = end if start is None else start
+    if named is None:
+        newest = next(_gaps(sorted(found), found), None)
+        return None if newest is None else (newest.last, newest.first)
+    answers = {release: answer for release, answer in found.items() if isinstance(answer, Answer)}
+    others = [release for release in answers if answers[release] != answers.get(named)]
+    if start is not None:
+        later = [release for release in others if release > start]
+        return (start, min(later)) if later else None
+    earlier = [release for release in others if release < named]
+    return (max(earlier), named) if earlier else None
 
 
 def _gaps(releases: Sequence[Version], found: Mapping[Version, Found]) -> Iterator[Change]:

@@ -5,7 +5,7 @@ A module imports what costs no sooner than in ``run``: ``recompat --help`` reads
 
 from __future__ import annotations
 
-from recompat.commands import accept, ci_matrix, diff, library, merge, report, reproduce, restored, show
+from recompat.commands import accept, bisect, ci_matrix, diff, library, merge, report, reproduce, restored, show
 
 __all__ = ["COMMANDS"]
 
@@ -13,6 +13,7 @@ COMMANDS = {
     "report": report,
     "show": show,
     "diff": diff,
+    "bisect": bisect,
     "reproduce": reproduce,
     "restored": restored,
     "library": library,

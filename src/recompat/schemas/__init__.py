@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from recompat.bisection import BISECTION_SCHEMA, Bisection
 from recompat.diff import DIFF_SCHEMA, Diff
 from recompat.listing import INDEX_SCHEMA, Listing
 from recompat.model import RECORD_SCHEMA, Record
@@ -28,7 +29,8 @@ def generate() -> dict[str, str]:
     matrix = _schema(Summary, MATRIX_SCHEMA, "matrix", "The judged matrix of all environments: reports/matrix.json.")
     index = _schema(Listing, INDEX_SCHEMA, "index", "What the index offered when last asked: reports/index.json.")
     diff = _schema(Diff, DIFF_SCHEMA, "diff", "What differs between two releases, runs, machines or builds.")
-    made = {"record-1": record, "matrix-1": matrix, "index-1": index, "diff-1": diff}
+    bisection = _schema(Bisection, BISECTION_SCHEMA, "bisection", "Where a case changes along the releases.")
+    made = {"record-1": record, "matrix-1": matrix, "index-1": index, "diff-1": diff, "bisection-1": bisection}
     return {f"{name}.json": _text(schema) for name, schema in made.items()}
 
 
