@@ -66,6 +66,15 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def workflows(session: nox.Session) -> None:
+    """Check the workflow for GitHub Actions: against its schema, and for what is unsafe; nothing is asked of the network."""
+    session.install(*nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "workflows"))
+    files = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    session.run("zizmor", "--offline", "--no-progress", *files)
+
+
+@nox.session(default=False)
 def types(session: nox.Session) -> None:
     """Check types, strictly."""
     _install(session, "types")

@@ -69,7 +69,7 @@ def test_the_reference_has_the_help_and_it_fits_a_screen(
     monkeypatch.setenv("COLUMNS", "112")
     assert ended(*arguments, "--help") == 0
     text = capsys.readouterr().out
-    assert len(text.splitlines()) <= 30
+    assert len(text.splitlines()) <= (30 if arguments else 40)
     wanted = f"```text\n$ {' '.join(('recompat', *arguments))} --help\n{text}```"
     assert wanted in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8"), f"docs/reference.md needs:\n{wanted}"
 

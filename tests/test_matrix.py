@@ -65,6 +65,18 @@ def test_a_sound_file_is_read_in_version_order(tmp_path: Path) -> None:
     assert matrix.index_urls == ("http://127.0.0.1:8000/nightly",)
 
 
+def test_where_jobs_run(tmp_path: Path) -> None:
+    matrix = load(tmp_path, with_torch('[ci]\nos = ["ubuntu-24.04", "macos-15"]\npython = ["3.11", "3.13t"]'))
+    assert (matrix.ci.os, matrix.ci.python) == (("ubuntu-24.04", "macos-15"), ("3.11", "3.13t"))
+    assert load(tmp_path, with_torch("")).ci.os == ("ubuntu-24.04",)
+    told = faults(tmp_path, with_torch('[ci]\nos = ["ubuntu-latest"]\npython = ["3.8"]\nruns = 1'))
+    assert "[ci] runs is not a known key" in told
+    told = faults(tmp_path, with_torch('[ci]\nos = ["ubuntu-24.4"]\npython = ["3.8"]'))
+    assert "[ci] os names 'ubuntu-24.4', which is no runner that is known; did you mean ubuntu-24.04?" in told
+    assert "[ci] python names '3.8', on which recompat does not run" in told
+    assert "[ci] os is empty" in faults(tmp_path, with_torch("[ci]\nos = []"))
+
+
 def test_all_but_the_releases_has_defaults(tmp_path: Path) -> None:
     matrix = load(tmp_path, with_torch(""))
     assert (matrix.timeout, matrix.find_links, matrix.extras) == (60, (), ())
