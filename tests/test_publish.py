@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +16,7 @@ from recompat.record import load_record, load_records, save_record
 from recompat.report.formats import FORMATS, SITE, Format
 from recompat.summarise import summarise
 from recorded import four_releases, make_project, recorded
-from scenes import CHECKPOINT
+from scenes import CHECKPOINT, everything
 
 if TYPE_CHECKING:
     from recompat.model import Record
@@ -66,6 +69,18 @@ def test_only_a_case_file_that_is_still_what_was_tested_is_published(tmp_path: P
     assert names(project.reports / "site") >= PAGES
 
 
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="file names are text there")
+def test_a_case_file_whose_name_is_no_text_is_told_and_does_not_stop_the_reports(tmp_path: Path) -> None:
+    project = make_project(tmp_path, recorded("2.9.1", {"plain": PASSES}))
+    (project.cases / os.fsdecode(b"b\xff.py")).write_text("# a file of another encoding\n")
+    publish(project, *summary_of(project, "2.9.1"))
+    assert names(project.reports / "site") >= PAGES
+    assert (
+        "b\\udcff.py is imported by its name"
+        in json.loads((project.reports / "matrix.json").read_text())["cases"][0]["fault"]
+    )
+
+
 def test_a_fault_in_one_page_leaves_the_site_of_yesterday(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_project(tmp_path, recorded("2.9.1", {"plain": PASSES}))
     publish(project, *summary_of(project, "2.9.1"))
@@ -81,6 +96,13 @@ def test_a_format_is_known_by_one_name_and_a_file_belongs_to_one_format() -> Non
     assert {one.name for one in SITE.values()} <= set(FORMATS)
     assert set(SITE) == PAGES == {one.file for one in FORMATS.values() if one.file}
     assert all(name == one.name and one.what for name, one in FORMATS.items())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_text_ends_with_its_last_line(name: str) -> None:
+    text = FORMATS[name].render(everything())
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -49,6 +49,11 @@ class CaseFile(msgspec.Struct, frozen=True):
     fault: str | None = None
     title: str = ""
 
+    @property
+    def name(self) -> str:
+        """The name of the file, for reports; bytes that are no text are written as escapes."""
+        return _shown(self.path)
+
 
 def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
     """Read every ``*.py`` of ``folder``, by family and name.
@@ -64,7 +69,7 @@ def read_case_files(folder: Path) -> tuple[CaseFile, ...]:
 
 def read_case_file(path: Path) -> CaseFile:
     """Read one case file; what is wrong with it becomes its ``fault``."""
-    shown = path.name.encode(errors="backslashreplace").decode()
+    shown = _shown(path)
     stem = shown.removesuffix(".py")
     unknown = (Case(f"{stem}::*", shown, stem),)
     try:
@@ -83,6 +88,10 @@ def read_case_file(path: Path) -> CaseFile:
         return CaseFile(path, sha256, tuple({case.id: case for case in cases}.values()), fault)
     title = _words(ast.get_docstring(tree)).partition("\n")[0].strip()
     return CaseFile(path, sha256, cases, title=title)
+
+
+def _shown(path: Path) -> str:
+    return path.name.encode(errors="backslashreplace").decode()
 
 
 def _family(file: CaseFile) -> str:

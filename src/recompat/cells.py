@@ -133,7 +133,7 @@ def _counting(case: Case, file: CaseFile, recorded: CaseResult | None) -> CaseRe
 
 def _why_not_run(file: CaseFile, record: Record, recorded: CaseResult | None) -> str | None:
     if recorded is not None and recorded.sha256 != file.sha256:
-        return f"{file.path.name} has changed since this was recorded; run it again."
+        return f"{file.name} has changed since this was recorded; run it again."
     if record.trouble is not None:
         return record.trouble.reason
     return "The record has no result for this case; run it again." if recorded is None else None

@@ -128,7 +128,7 @@ def _row(case: Case, file: CaseFile) -> Row:
     return Row(
         id=case.id,
         title=case.title,
-        file=file.path.name,
+        file=file.name,
         sha256=file.sha256,
         fault=file.fault,
         family=case.family,

@@ -33,7 +33,12 @@ def _environment() -> Environment:
     import jinja2  # a tenth of the start-up, and not every command writes the page
 
     made = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=_shown
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
     )
     made.globals.update(Markup=Markup, clean=clean)
     return made

@@ -46,7 +46,7 @@
 
   function follow() {
     const hash = location.hash;
-    if (!hash.startsWith("#/") && hash.length > 1) return followAnchor(decodeURIComponent(hash.slice(1)));
+    if (!hash.startsWith("#/") && hash.length > 1) return followAnchor(hash.slice(1));
     state = parse(hash);
     const release = state.release && byId(`changed-${state.release}`);
     if (release) {
