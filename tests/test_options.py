@@ -14,7 +14,7 @@ def test_the_defaults() -> None:
         None,
         None,
         "auto",
-        False,
+        None,
         False,
     )
 

@@ -90,6 +90,28 @@ def test_all_or_some_again_on_request(finished: Project) -> None:
     assert leftovers(finished) == []
 
 
+def test_some_again_by_what_became_of_them(finished: Project) -> None:
+    def rerun(what: str, *more: str) -> list[tuple[str, int]]:
+        done = nox(finished, "-s", "matrix", "--", "--rerun", what, *more)
+        assert "Traceback" not in done.stderr, done.stderr
+        return tried(done)
+
+    assert rerun("failed") == []
+    finished.expectations.write_text(finished.expectations.read_text("utf-8").replace(">=9.1", ">=9.2"), "utf-8")
+    finished.write_matrix(known=["9.2.0"])  # of which a claim may speak
+    assert rerun("changed") == rerun("flaky") == rerun("missing") == []
+    assert rerun("failed") == [("9.1.0", 1)], "nothing is claimed of it any more"
+
+    add_case(finished.cases, "warns")
+    edit(finished.cases / "passes.py")
+    assert rerun("stale") == [("9.0.0", 1), ("9.1.0", 1)]
+    assert set(trials(finished, "9.0.0")) == {"passes::square", "regresses::regresses"}
+    assert rerun("missing", "--torch", "9.0.0") == [("9.0.0", 1)]
+    alone = nox(finished, "-s", "probe(torch='9.2.0')", "--", "--rerun", "stale", "--torch", "9.2.0")
+    assert (alone.returncode, leftovers(finished)) == (0, [])
+    assert "torch 9.2.0  not run: not-tried" in alone.stdout
+
+
 def test_another_limit_runs_everything_again(finished: Project) -> None:
     finished.write_matrix(timeout=30)
     done = nox(finished, "-s", "matrix")

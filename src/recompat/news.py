@@ -22,7 +22,7 @@ __all__ = ["Item", "News", "NewsKind", "news"]
 
 
 class NewsKind(StrEnum):
-    """What became of a case, gravest first: it passed before, it passes now, or neither."""
+    """What became of a case, gravest first: it passed before or its process dies now, it passes now, or none of that."""
 
     REGRESSED = "regressed"
     CHANGED = "changed"
@@ -92,6 +92,7 @@ def _kind(boundary: Boundary) -> NewsKind:
         case BoundaryKind.OUTCOME:
             if boundary.new.outcome is Outcome.PASS:
                 return NewsKind.CHANGED if boundary.old.outcome is Outcome.PASS else NewsKind.FIXED
-            return NewsKind.REGRESSED if boundary.old.outcome is Outcome.PASS else NewsKind.CHANGED
+            worse = Outcome.PASS is boundary.old.outcome or Outcome.CRASH is boundary.new.outcome
+            return NewsKind.REGRESSED if worse else NewsKind.CHANGED
         case _:
             assert_never(boundary.kind)

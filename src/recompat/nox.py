@@ -1,5 +1,7 @@
 """The sessions: ``probe`` builds and tries one release, ``matrix`` requires those that have something to run, and judges.
 
+``watch`` does so for what is new.
+
 A noxfile calls ``define_sessions``; nothing else of recompat knows nox.
 """
 
@@ -13,7 +15,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import nox
 from packaging.version import Version
@@ -25,6 +27,7 @@ from recompat.options import parse_options
 from recompat.plan import Plan
 from recompat.project import Project
 from recompat.run_folder import RunFolder
+from recompat.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +40,7 @@ EMPTY_ENVIRONMENT = 1 << 18  # bytes
 
 
 def define_sessions(root: Path) -> None:
-    """Define ``probe(torch=…)``, ``matrix`` (the default) and ``report`` for the project in ``root``."""
+    """Define ``probe(torch=…)``, ``matrix`` (the default), ``watch`` and ``report`` for the project in ``root``."""
     project, run = Project(root.resolve()), RunFolder()
     heed_sigterm()
     if run.mine:
@@ -46,20 +49,26 @@ def define_sessions(root: Path) -> None:
     else:
         _end_with_parent()
     with ends_well(run.note):  # a disk that is full, or Ctrl-C while an index is asked
-        names, required = _sessions(project, run)
+        required = _sessions(project, run)
 
     @nox.session(venv_backend="uv", reuse_venv=True, allow_parallel=True, default=False)
-    @nox.parametrize("torch", names)
+    @nox.parametrize("torch", required.names)
     def probe(session: nox.Session, torch: str) -> None:
         """Install one torch release in an environment of its own, run the cases there, and record what happened."""
         with ends_well(run.note):
             Plan(project, run, parse_options(session.posargs)).probe(Version(torch), Path(session.virtualenv.location))
 
-    @nox.session(venv_backend="none", requires=[f"probe(torch='{name}')" for name in required])
+    @nox.session(venv_backend="none", requires=_probes(required.matrix))
     def matrix(session: nox.Session) -> None:
         """Run what has to be run, hold it against the expectations, and write the reports."""
         with ends_well(run.note):
             leave(Plan(project, run, parse_options(session.posargs)).report(), run.note)
+
+    @nox.session(venv_backend="none", requires=_probes(required.watch), default=False)
+    def watch(session: nox.Session) -> None:
+        """Run the releases that are new, verify what changed in them, and tell it."""
+        with ends_well(run.note):
+            leave(Watch(project, run, parse_options(session.posargs)).tell(), run.note)
 
     @nox.session(venv_backend="none", default=False)
     def report(session: nox.Session) -> None:
@@ -68,28 +77,50 @@ def define_sessions(root: Path) -> None:
             leave(Plan(project, run, parse_options(session.posargs)).report(recorded=True), run.note)
 
 
-def _sessions(project: Project, run: RunFolder) -> tuple[list[str], list[str]]:
-    """The releases that have a probe session, and those of them that ``matrix`` requires.
+def _probes(releases: Sequence[str]) -> list[str]:
+    return [f"probe(torch='{release}')" for release in releases]
+
+
+class _Required(NamedTuple):
+    """The releases that have a probe session, and those of them that ``matrix`` and ``watch`` require."""
+
+    names: list[str]
+    matrix: list[str]
+    watch: list[str]
+
+
+def _sessions(project: Project, run: RunFolder) -> _Required:
+    """Find out which releases the sessions are about, and get ready for them.
 
     What follows ``--`` may belong to another session: a fault in it is left to the session that it concerns.
     """
     try:
-        plan = Plan(project, run, parse_options(_positional() if _will_probe() else []))
-        if plan.options.jobs:
-            nox.options.parallel = plan.options.jobs
-        if run.mine and plan.pending and _will_probe():
+        options = parse_options(_positional() if _will_probe() else [])
+        if options.jobs:
+            nox.options.parallel = options.jobs
+        plans = [kind(project, run, options) for kind in _kinds()]
+        if run.mine and _will_probe() and any(plan.works for plan in plans):
             with ends_well():
                 _check_room(project.root / ".nox")
                 run.hold(project.root / ".nox" / "recompat.lock", _say_waiting)
-                plan = Plan(project, run, plan.options)  # another run may have done it meanwhile
-                if plan.options.jobs or _in_parallel():
-                    plan.announce()
-        return [str(v) for v in plan.known], [str(v) for v in plan.pending]
+                plans = [kind(project, run, options) for kind in _kinds()]  # another run may have done it meanwhile
+                for plan in plans:
+                    plan.prepare(in_parallel=_in_parallel())
+        required = {type(plan): [str(release) for release in plan.pending] for plan in plans}
+        names = [str(release) for release in sorted({*run.selected, *(one for plan in plans for one in plan.known)})]
+        return _Required(names, required.get(Plan, []), required.get(Watch, []))
     except RecompatError:
         if any(argument.startswith("probe(") for argument in sys.argv):  # nox would only say that there is none
             with ends_well():
                 raise
-        return [], []
+        return _Required([], [], [])
+
+
+def _kinds() -> Sequence[type[Plan]]:
+    """What the sessions that are named plan for; unless told otherwise, the matrix."""
+    watches = any(word.startswith("watch") for word in _own())
+    others = any(word.startswith(("matrix", "probe")) for word in _own())
+    return [kind for kind, named in ((Plan, others or not watches), (Watch, watches)) if named]
 
 
 def _positional() -> Sequence[str]:
@@ -101,9 +132,10 @@ def _will_probe() -> bool:
 
     A wrong guess does no harm: what has to be said beforehand is said late, or where it was not needed.
     """
-    named = any(word.startswith(("matrix", "probe")) for word in _own())
-    others = ("-s", "-e", "-k", "-t", "-l", "--session", "--keyword", "--tag", "--list")
-    return named or not any(word.startswith(others) for word in _own())
+    named = any(word.startswith(("matrix", "probe", "watch")) for word in _own())
+    others = ("-s", "-e", "-k", "-t", "--session", "--keyword", "--tag")
+    lists = any(word.startswith(("-l", "--list")) for word in _own())
+    return not lists and (named or not any(word.startswith(others) for word in _own()))
 
 
 def _in_parallel() -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast, get_args
 
 import msgspec
 
 from recompat.arguments import existing_folder, index_url
+from recompat.changes import FailOn
 from recompat.errors import ConfigurationError
 from recompat.report.formats import FORMATS, known_format
+from recompat.rerun import Rerun
 from recompat.sources import SourceChoice
 from recompat.trials import Isolation, default_isolation
 
@@ -30,7 +32,7 @@ class Options(msgspec.Struct, frozen=True):
     isolation: Isolation
     timeout: float | None
     jobs: int | None
-    rerun: bool
+    rerun: Rerun | None
     keep: bool
     evidence: bool
     quiet: bool
@@ -38,6 +40,7 @@ class Options(msgspec.Struct, frozen=True):
     format: str | None = None
     out: Path | None = None
     index_urls: tuple[str, ...] = ()
+    fail_on: FailOn | None = None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     add("--torch", action="append", metavar="SPEC", help=SELECTORS)
     add("-k", dest="keyword", metavar="EXPR", help="cases: 'math and not rank3', family:attention, all")
     add("-j", dest="jobs", type=_count, metavar="N", help="how many releases at once, like nox -j")
-    add("--rerun", choices=["all"], help="run everything again, whatever is recorded")
+    add("--rerun", choices=[*map(str, Rerun)], help="what to run, recorded or not; see below")
     add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index to take wheels from")
     add(
         "--find-links",
@@ -76,6 +79,8 @@ def parser() -> argparse.ArgumentParser:
     only = made.add_argument_group("nox -s report alone")
     only.add_argument("--format", type=known_format, metavar="NAME", help="print this format, and write no site")
     only.add_argument("--out", type=Path, metavar="FILE", help="write it to a file instead")
+    watch = made.add_argument_group("nox -s watch alone")
+    watch.add_argument("--fail-on", choices=get_args(FailOn), help="what ends it with status 1 (default: unexpected)")
     return made
 
 
@@ -91,7 +96,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
     given["torch"] = None if given["torch"] is None else ",".join(given["torch"])
     given["find_links"] = tuple(given["find_links"])
     given["index_urls"] = tuple(given["index_urls"])
-    given["rerun"] = given["rerun"] == "all"
+    given["rerun"] = given["rerun"] and Rerun(given["rerun"])
     return Options(**given)
 
 
@@ -132,6 +137,11 @@ _EPILOG = """examples:
   nox -s matrix -- --torch latest-minors         the newest patch of every minor
   nox -s matrix -- --torch ">=2.9" -k math -j 2  some releases, some cases, two at once
   nox -s "probe(torch='2.11.0')"                 one release, without the report
+  nox -s watch                                   the releases that are new, and what changed in them
+
+--rerun: what is missing, and what is recorded and does not stand (stale), is run in any case. failed adds what is not as
+expected, crashed or timed out; changed what regressed, is fixed or changed; flaky what is flaky; all runs everything.
+missing and stale run those alone.
 
 exit status: 0 all as expected, 1 unexpected outcomes, 2 interrupted, 3 internal error, 4 bad options or files,
 5 nothing selected, 6 incomplete; with nox -j too."""

@@ -69,6 +69,31 @@ class Plan:
         """The releases of ``matrix.toml``, and those that were asked for."""
         return sorted({*self._setup.matrix.default, *self._selected})
 
+    @property
+    def selected(self) -> Sequence[Version]:
+        """The releases that were asked for."""
+        return self._selected
+
+    @property
+    def local(self) -> Sequence[Version]:
+        """The releases that are known here: of ``matrix.toml``, and recorded ones."""
+        return [*self._setup.matrix.releases, *self._recorded()]
+
+    @property
+    def seen(self) -> Collection[Version]:
+        """The releases that are no news."""
+        return self._seen()
+
+    @property
+    def sources(self) -> Sources:
+        """What the sources offer, asked once per run."""
+        return self._sources()
+
+    @property
+    def works(self) -> bool:
+        """Whether anything will be run, so that no other run may be at work."""
+        return bool(self.pending)
+
     @functools.cached_property
     def pending(self) -> Sequence[Version]:
         """The selected releases that have something to run before they can be judged.
@@ -84,7 +109,12 @@ class Plan:
             return []
         return [release for release in self._selected if pending_of(self._setup, release, self._record(release))]
 
-    def announce(self) -> None:
+    def prepare(self, *, in_parallel: bool) -> None:
+        """Get ready, before any session begins; sessions that run in processes of their own show nothing until they end."""
+        if in_parallel or self.options.jobs:
+            self._announce()
+
+    def _announce(self) -> None:
         """Say what has to be known before anything is installed, if anything will be taken from the default index."""
         sources = self._sources()
         for release in self.pending:
@@ -114,6 +144,8 @@ class Plan:
         """
         if self.options.format and not recorded:
             raise ConfigurationError("--format is an option of nox -s report and of recompat report; leave it out.")
+        if self.options.fail_on:
+            raise ConfigurationError("--fail-on is an option of nox -s watch; leave it out.")
         summary = self._summary(recorded=recorded)
         if self.options.format:
             self._write(FORMATS[self.options.format].render(summary))
@@ -145,8 +177,11 @@ class Plan:
     def _selected(self) -> Sequence[Version]:
         if self.options.torch is None:
             return self._setup.matrix.default
-        local, selector = [*self._setup.matrix.releases, *self._recorded()], self.options.torch
-        return self._run.releases(selector, lambda: select_releases(selector, local, self._offered, self._seen))
+        selector = self.options.torch
+        return self._run.releases(selector, lambda: self._select_named(selector))
+
+    def _select_named(self, selector: str) -> Sequence[Version]:
+        return select_releases(selector, self.local, self._offered, self._seen)
 
     def _of_records(self) -> Sequence[Version]:
         """What is recorded, or what ``--torch`` names of that and of ``matrix.toml``: no index is asked."""

@@ -100,6 +100,14 @@ class RunFolder:
                 file.write_bytes(msgspec.json.encode(known))
         return [Version(release) for release in known[selector]]
 
+    @property
+    def selected(self) -> list[Version]:
+        """All that was selected so far in the run."""
+        with contextlib.suppress(FileNotFoundError):
+            known = msgspec.json.decode((self.path / "releases.json").read_bytes(), type=dict[str, list[str]])
+            return [Version(release) for releases in known.values() for release in releases]
+        return []
+
     def remove(self) -> None:
         """Remove the folder, if this process made it."""
         if self.mine:

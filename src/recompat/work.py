@@ -21,9 +21,11 @@ from recompat.environment import (
 )
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
+from recompat.judging import claims
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
-from recompat.record import load_record, load_records, now, save_record
+from recompat.record import load_record, load_records, now, releases_of, save_record
 from recompat.report.text import clean
+from recompat.rerun import chosen
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Source
 from recompat.standing import merge_results, pending_cases, record_of, superseded
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from recompat.expectations import Expectations
     from recompat.progress import Progress
     from recompat.project import Setup
     from recompat.sources import Sources
@@ -49,10 +52,14 @@ def standing_record(setup: Setup, release: Version) -> Record | None:
 
 def pending_of(setup: Setup, release: Version, record: Record | None) -> Sequence[CaseAddress]:
     """The selected cases that have to be run on ``release``."""
-    if setup.options.rerun:
-        return setup.addresses
-    terms = setup.terms(release)
-    return pending_cases(record, setup.addresses, setup.probe_sha256, terms, named=bool(setup.index_urls))
+    terms, wanted = setup.terms(release), setup.addresses
+    pending = pending_cases(record, wanted, setup.probe_sha256, terms, named=bool(setup.index_urls))
+    return chosen(setup.options.rerun, wanted, pending, record, lambda: _claims(setup, release))
+
+
+def _claims(setup: Setup, release: Version) -> Expectations:
+    recorded = releases_of(load_records(setup.project.records)[0])
+    return claims(setup.project, setup.matrix, setup.files, {release, *recorded})
 
 
 class Work:
@@ -83,9 +90,9 @@ class Work:
         self._announce = announce
         earlier = standing_record(self._setup, self._release)
         pending = pending_of(self._setup, self._release, earlier)
-        if not pending and earlier is not None:
+        if not pending:
             drop_unused_environment(self._location)
-            return earlier
+            return earlier or self._left_out()
         try:
             record = self._attempt(earlier, pending, sources)
         except KeyboardInterrupt:
@@ -97,6 +104,11 @@ class Work:
             self.kept = record.trouble
             return earlier
         return self._save(record, earlier)
+
+    def _left_out(self) -> Record:
+        """What stands for a release of which nothing is recorded, and of which nothing was to be run."""
+        reason = f"torch {self._release} was left out by --rerun {self._setup.options.rerun}."
+        return self._record(self._environment(running()), trouble=Trouble(TroubleKind.NOT_TRIED, reason))
 
     def _stands(self, earlier: Record) -> bool:
         """Whether nothing of ``earlier`` had to be run again but for ``--rerun``."""

@@ -27,7 +27,7 @@ OTHER_VERSION = "8.8.8"  # what a wheel of another version imports as
 class Behaviour(StrEnum):
     """What a build of the stand-in torch does.
 
-    The first eight are also open to a single checkpointed function (``build_torch(checkpoints=...)``).
+    The first nine are also open to a single checkpointed function (``build_torch(checkpoints=...)``).
     """
 
     NORMAL = "normal"
@@ -38,6 +38,7 @@ class Behaviour(StrEnum):
     NEEDS_SETUPTOOLS = "needs-setuptools"  # checkpoint() imports pkg_resources and does not say so, as 2.1 does
     PROCESS_DEPENDENT = "process-dependent"  # checkpoint() raises AttributeError before torch._dynamo was imported
     RECOMPUTES_LESS = "recomputes-less"  # CheckpointError: another number of tensors
+    DOES_NOT_REPEAT = "does-not-repeat"  # CheckpointError, but not where a verification runs it
 
     LACKS_CONTEXT_FN = "lacks-context-fn"  # checkpoint() as 2.0 had it
     IMPORT_ABORTS = "import-aborts"  # `import torch` calls os.abort()
@@ -59,6 +60,8 @@ def build_torch(
     tags: str = "py3-none-any",
     behaviour: Behaviour = Behaviour.NORMAL,
     checkpoints: Mapping[str, Behaviour] | None = None,
+    renamed: Mapping[str, str] | None = None,
+    absent: Iterable[str] = (),
     imports_as: str | None = None,
     requires: Iterable[str] = (),
     requires_python: str = ">=3.10",
@@ -71,6 +74,8 @@ def build_torch(
         tags: what the wheel says it is compatible with.
         behaviour: what it does wrong.
         checkpoints: behaviours for the checkpointed functions of those names, ahead of ``behaviour``.
+        renamed: operators that have another name than in other builds.
+        absent: names that ``torch.utils.checkpoint`` does not have.
         imports_as: ``torch.__version__`` where it is not ``version``: on the default index, 9.0.0 is ``9.0.0+cu130``.
         requires: what it depends on.
         requires_python: the interpreters it says it works with.
@@ -83,7 +88,8 @@ def build_torch(
         path.relative_to(STANDIN).as_posix(): path.read_text("utf-8")
         for path in sorted((STANDIN / "torch").rglob("*.py"))
     }
-    files["torch/_build.py"] = _build_module(imports_as or version, behaviour, checkpoints or {})
+    more = {"RENAMED": dict(renamed or {}), "ABSENT": list(absent)}
+    files["torch/_build.py"] = _build_module(imports_as or version, behaviour, checkpoints or {}, more)
     return _write_wheel(folder, "torch", version, files, tags, requires, requires_python)
 
 
@@ -112,7 +118,9 @@ def build_package(
 _COMPANIONS = {"setuptools": ("pkg_resources",)}
 
 
-def _build_module(version: str, behaviour: Behaviour, checkpoints: Mapping[str, Behaviour]) -> str:
+def _build_module(
+    version: str, behaviour: Behaviour, checkpoints: Mapping[str, Behaviour], more: Mapping[str, object]
+) -> str:
     local = Version(version).local or ""
     cuda = re.fullmatch(r"cu(\d+)(\d)", local)
     hip = re.fullmatch(r"rocm([\d.]+)", local)
@@ -123,6 +131,7 @@ def _build_module(version: str, behaviour: Behaviour, checkpoints: Mapping[str, 
         "XPU": "20250301" if local == "xpu" else None,
         "BEHAVIOUR": str(behaviour),
         "CHECKPOINTS": {function: str(its) for function, its in checkpoints.items()},
+        **more,
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.changes import ChangeKind, State
 from recompat.detection import Detection
 from recompat.model import Outcome, Verdict
 from recompat.news import NewsKind
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from recompat.summary import Summary
 
 __all__ = [
+    "CHANGES",
     "DETECTIONS",
     "DRIFT",
     "NEWS",
     "OUTCOMES",
     "PROCESS_DEPENDENT",
+    "STATES",
     "UNRELATED",
     "VERDICTS",
     "Look",
@@ -95,12 +98,25 @@ DETECTIONS: dict[Detection, str] = {
 }
 
 NEWS: dict[NewsKind, Look] = {
-    NewsKind.REGRESSED: Look("regressed", "passed before, and does not now", "1;31"),
+    NewsKind.REGRESSED: Look("regressed", "passed before, and does not now; or its process dies now", "1;31"),
     NewsKind.CHANGED: Look("changed", "ended otherwise before", "1;33"),
     NewsKind.FIXED: Look("fixed", "did not pass before, and does now", "1;32"),
     NewsKind.API_DISAPPEARS: Look("API gone", "an API that the case needs is not there any more", "1;31"),
     NewsKind.API_APPEARS: Look("API new", "an API that the case needs is there now", "32"),
     NewsKind.OPERATORS: Look("operators", "the same outcome, by other operators", "36"),
+}
+
+CHANGES: dict[ChangeKind, Look] = {
+    **{ChangeKind(kind.value): look for kind, look in NEWS.items()},
+    ChangeKind.FLAKY: Look("flaky", "does not end the same each time it is run on this release", "1;35"),
+    ChangeKind.DRIFT_APPEARS: Look("drift", "passes, and settings or operators now differ in recomputation", "1;33"),
+    ChangeKind.DRIFT_VANISHES: Look("drift gone", "passes, and recomputation is as forward now", "32"),
+}
+
+STATES: dict[State, str] = {
+    State.VERIFIED: "it came out the same again from scratch, in an environment of its own",
+    State.FLAKY: "it did not come out the same again",
+    State.UNVERIFIED: "it was not run again yet, so it may be flaky",
 }
 
 LONGEST_LABEL = 28

@@ -32,4 +32,6 @@ def of_checkpoint(function: object) -> str:
         __import__("pkg_resources")  # as 2.1 does, which does not say so in its metadata
     if behaviour == "process-dependent" and "torch._dynamo" not in sys.modules:
         raise AttributeError("'NoneType' object has no attribute 'guards'")
+    if behaviour == "does-not-repeat" and ".verification-" not in sys.prefix:
+        return "raises"
     return behaviour

@@ -8,3 +8,5 @@ HIP: str | None = None
 XPU: str | None = None
 BEHAVIOUR = "normal"
 CHECKPOINTS: dict[str, str] = {}  # name of the checkpointed function -> its behaviour, ahead of BEHAVIOUR
+RENAMED: dict[str, str] = {}  # name of an operator -> what this build calls it
+ABSENT: list[str] = []  # what torch.utils.checkpoint does not have in this build

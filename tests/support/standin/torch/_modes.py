@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch import _build
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -43,4 +45,4 @@ def dispatch(name: str, depth: int | None = None) -> None:
     """Tell the innermost mode of an operator; what it calls is told the next one."""
     at = (len(_stack) if depth is None else depth) - 1
     if at >= 0:
-        _stack[at].__torch_dispatch__(_Operator(name, at), ())
+        _stack[at].__torch_dispatch__(_Operator(_build.RENAMED.get(name, name), at), ())

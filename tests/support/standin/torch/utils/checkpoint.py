@@ -121,3 +121,6 @@ if _build.BEHAVIOUR == "lacks-context-fn":
 
 else:
     checkpoint = _checkpoint
+
+for _name in _build.ABSENT:
+    del globals()[_name]

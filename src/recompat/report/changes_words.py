@@ -1,0 +1,140 @@
+"""The words of what changed in a new release: sentences and captions, which text and Markdown lay out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from recompat.changes import ChangeKind, State
+from recompat.errors import ExitCode
+from recompat.replays import bare_name
+from recompat.report.entries import listing
+from recompat.report.findings import boundary_text, operator_change_text
+from recompat.report.notes import Line, counted, expected_text
+from recompat.report.style import CHANGES, STATES, ending_text, replay_text
+from recompat.summary import UNEXPECTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recompat.cells import Cell
+    from recompat.changes import CaseChange, Changes, ReleaseChanges
+
+__all__ = ["conclusion", "facts", "heading", "headline", "remarks", "standing"]
+
+FAILS: Final = {
+    "regression": "regressed, verified",
+    "unexpected": "not as expected",
+    "any": "not as before, or not as expected",
+}
+APART: Final = frozenset({ChangeKind.OPERATORS, ChangeKind.DRIFT_APPEARS, ChangeKind.DRIFT_VANISHES})
+"""Kinds of change of which no claim speaks."""
+
+
+def conclusion(changes: Changes) -> str:
+    """Say in a sentence what the exit code says."""
+    match changes.exit_code:
+        case ExitCode.OK:
+            return f"Nothing to fail for (--fail-on {changes.fail_on})."
+        case ExitCode.INCOMPLETE:
+            return "Incomplete: what is not known yet is named above; the next watch goes on from here."
+        case _:
+            failing = ((release.torch, changes.failing(release)) for release in changes.releases)
+            counts = (f"{counted(len(cases), 'case')} on torch {torch}" for torch, cases in failing if cases)
+            return f"Fails (--fail-on {changes.fail_on}): {' and '.join(counts)} {FAILS[changes.fail_on]}."
+
+
+def standing(changes: Changes) -> Iterator[str]:
+    """Say what the index has and what is recorded, and how far that can be trusted."""
+    if not changes.releases:
+        listed = changes.newest_listed or "none"
+        recorded = changes.newest_recorded or "none"
+        yield f"Nothing is new: the newest release on the index is {listed}, the newest recorded one {recorded}."
+    if changes.unreviewed:
+        what = f"{counted(changes.unreviewed, 'case')} {_are(changes.unreviewed)} not as expected"
+        yield f"On torch {changes.newest_recorded} {what}; recompat report shows them."
+    if not changes.reached and changes.listed is None:
+        yield "No index could be asked, and none ever was: whether a release is new is not known."
+    elif not changes.reached and changes.listed is not None:
+        yield f"No index could be asked: its list is of {changes.listed}, {_age(changes)} old. What came since is not known."
+    yield from changes.notices
+
+
+def heading(release: ReleaseChanges) -> str:
+    """Say how much changed in a release, and how sure that is."""
+    build = f" ({release.imported}, {release.source})" if release.imported else ""
+    against = f" against {release.before}" if release.before else ", with no earlier release to compare with"
+    if release.cases == release.missing:
+        return f"torch {release.torch}: not run"
+    kinds = Counter(change.kind for change in release.changes)
+    what = ", ".join(f"{kinds[kind]} {CHANGES[kind].label}" for kind in ChangeKind if kinds[kind])
+    return f"torch {release.torch}{build}{against}: {what or 'no change'}"
+
+
+def headline(change: CaseChange) -> str:
+    """Say what changed in a case."""
+    if change.boundary is not None:
+        return boundary_text(change.boundary)
+    if change.operators is not None:
+        return operator_change_text(change.operators)
+    if change.kind is ChangeKind.FLAKY:
+        again = f"; from scratch {replay_text(change.cell.again)}" if change.cell.again else ""
+        return f"{replay_text(change.cell.replays)}{again}"
+    if change.kind in {ChangeKind.DRIFT_APPEARS, ChangeKind.DRIFT_VANISHES}:
+        return CHANGES[change.kind].meaning
+    return f"{ending_text(change.cell)}, which is not as expected; no change by this release is known"
+
+
+def facts(release: ReleaseChanges, change: CaseChange) -> Iterator[Line]:
+    """Tell what stands behind a change: what was said, why, what was expected, and how to see it."""
+    cell = change.cell
+    if cell.unsteady:
+        yield Line("differs in", ", ".join(cell.unsteady))
+    if said := _said(cell):
+        yield Line("said", said, verbatim=True)
+    if cell.cause:
+        yield Line("cause", " ".join(filter(None, (cell.cause, cell.watched))))
+    if cell.expectation is not None and (cell.verdict in UNEXPECTED or change.kind not in APART):
+        yield Line("expected" if cell.verdict in UNEXPECTED else "as expected", expected_text(cell.expectation))
+    yield Line("reproduce", f"recompat reproduce {change.case} --torch {release.torch} --run", verbatim=True)
+
+
+def remarks(release: ReleaseChanges) -> Iterator[str]:
+    """Say what else there is to know of a release: what is the same, what nothing is claimed of, what has no result."""
+    run = release.cases - release.missing
+    same = run - len({change.case for change in release.changes})
+    if run and release.before and same:
+        yield f"{'The other ' * bool(release.changes)}{same} of {counted(run, 'case')} {_are(same)} as on {release.before}."
+    if release.of(State.VERIFIED):
+        yield f"Verified: {STATES[State.VERIFIED]}."
+    if release.unclaimed:
+        yield f"expectations.toml says nothing of {listing(release.unclaimed)}; recompat accept writes what was seen."
+    if release.missing:
+        reason = f": {release.reason}" if release.reason else "."
+        yield f"{release.missing} of {counted(release.cases, 'case')} {_have(release.missing)} no result{reason}"
+    if unverified := len(release.of(State.UNVERIFIED)):
+        yield f"{counted(unverified, 'change')} {_are(unverified)} not verified, and may be flaky; nox -s watch tries again."
+
+
+def _said(cell: Cell) -> str:
+    """What was raised, or went wrong, in its first line."""
+    said = (cell.message or cell.detail or "").strip().partition("\n")[0]
+    return f"{bare_name(cell.exception)}: {said}" if cell.exception else said
+
+
+def _age(changes: Changes) -> str:
+    """How old the list is: in days, which a release takes at least."""
+    try:
+        now, then = (datetime.fromisoformat(text or "") for text in (changes.generated, changes.listed))
+        return counted(max(0, (now - then).days), "day")
+    except (TypeError, ValueError):
+        return "an unknown time"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
