@@ -100,6 +100,8 @@ def test_claims_for_a_file_that_cannot_be_read_are_no_fault(tmp_path: Path) -> N
         (row(link="https://"), "#1 link is 'https://'; write an http"),
         (row(link="javascript://x"), "#1 link is 'javascript://x'; write an http"),
         (row(link="https://x/<script>"), "write an http or https URL"),
+        (row(link="https://x/\\u001b[31m"), "write an http or https URL"),
+        (row(link="https://x/\\u202egpj.exe"), "write an http or https URL"),
         (row() + 'until = "soon"\n', "#1 until is 'soon'; write a date such as 2027-01-31."),
         (
             row() + "until = 2027-01-31T10:00:00\n",

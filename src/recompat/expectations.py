@@ -199,4 +199,4 @@ def is_qualified(name: str) -> bool:
 def is_web_address(link: str) -> bool:
     """Whether a link can be followed in a browser, and holds nothing that ends it early."""
     scheme, _, rest = link.partition("://")
-    return scheme in {"http", "https"} and bool(rest.strip("/")) and not any(c.isspace() or c in "<>" for c in link)
+    return scheme in {"http", "https"} and bool(rest.strip("/")) and link.isprintable() and not set(link) & set(" <>")
