@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recompat.report.changes_words import conclusion, facts, heading, headline, remarks, standing
+from recompat.report.changes_words import conclusion, entries, heading, remarks, standing
+from recompat.report.entries import listing
 from recompat.report.markdown import code, escape
+from recompat.report.notes import counted
 from recompat.report.page import wrapped
 from recompat.report.style import CHANGES
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from recompat.changes import CaseChange, Changes, ReleaseChanges
-    from recompat.report.notes import Line
+    from recompat.changes import Changes, ReleaseChanges
+    from recompat.report.changes_words import Entry
     from recompat.report.page import Paper
 
 __all__ = ["render_changes_json", "render_changes_markdown", "render_changes_text"]
@@ -38,22 +40,21 @@ def render_changes_text(changes: Changes, paper: Paper) -> str:
 
 def _release(release: ReleaseChanges, paper: Paper) -> Iterator[str]:
     yield paper.bold("\n".join(wrapped(paper, heading(release))))
-    for change in release.changes[:MOST]:
+    told = entries(release)
+    for entry in told[:MOST]:
         yield ""
-        yield from _change(release, change, paper)
-    if release.changes:
+        yield from _entry(entry, paper)
+    if told:
         yield ""
-    yield from (f"  {line}" for text in _remarks(release) for line in wrapped(paper, text))
+    yield from (f"  {line}" for text in _remarks(release, told) for line in wrapped(paper, text))
 
 
-def _change(release: ReleaseChanges, change: CaseChange, paper: Paper) -> Iterator[str]:
-    look = CHANGES[change.kind]
-    label = f"\x1b[{look.colour}m{look.label}\x1b[0m" if paper.colour else look.label
-    yield f"  {label}  {clean(change.case)}  ({change.state})"
-    yield from (f"      {line}" for line in wrapped(paper, headline(change)))
-    if paper.detail >= 0:
-        for fact in facts(release, change):
-            yield from (f"      {line}" for line in wrapped(paper, fact.text, f"{fact.caption}: ", limit=400))
+def _entry(entry: Entry, paper: Paper) -> Iterator[str]:
+    label = f"\x1b[{CHANGES[entry.kind].colour}m{entry.label}\x1b[0m" if paper.colour else entry.label
+    yield f"  {label}: {clean(_cases(entry))}"
+    yield from (f"      {line}" for line in wrapped(paper, entry.what))
+    for line in entry.lines if paper.detail >= 0 else ():
+        yield from (f"      {part}" for part in wrapped(paper, line.text, f"{line.caption}: ", limit=400))
 
 
 def render_changes_markdown(changes: Changes) -> str:
@@ -68,24 +69,25 @@ def render_changes_markdown(changes: Changes) -> str:
 
 def _section(release: ReleaseChanges) -> Iterator[str]:
     yield f"## {escape(heading(release))}"
-    items = (_item(release, change) for change in release.changes[:MOST])
-    if text := "\n".join(items):
+    told = entries(release)
+    if text := "\n".join(map(_item, told[:MOST])):
         yield text
-    yield from map(escape, _remarks(release))
+    yield from map(escape, _remarks(release, told))
 
 
-def _item(release: ReleaseChanges, change: CaseChange) -> str:
-    label = f"**{escape(CHANGES[change.kind].label)}**, {change.state}"
-    first = f"- {label}: {code(change.case)}: {escape(headline(change))}"
-    return "\n".join((first, *(f"  - {fact.caption}: {_fact(fact)}" for fact in facts(release, change))))
+def _item(entry: Entry) -> str:
+    cases = code(entry.cases[0]) if len(entry.cases) == 1 else escape(_cases(entry))
+    lines = (f"  - {line.caption}: {code(line.text) if line.verbatim else escape(line.text)}" for line in entry.lines)
+    return "\n".join((f"- **{escape(entry.label)}**: {cases}: {escape(entry.what)}", *lines))
 
 
-def _fact(fact: Line) -> str:
-    return code(fact.text) if fact.verbatim else escape(fact.text)
+def _cases(entry: Entry) -> str:
+    """Name the cases, and count them where they are several."""
+    names = listing(entry.cases)
+    return names if len(entry.cases) == 1 else f"{len(entry.cases)} cases: {names}"
 
 
-def _remarks(release: ReleaseChanges) -> Iterator[str]:
-    more = len(release.changes) - MOST
-    if more > 0:
-        yield f"And {more} more changes; changes.json has them all."
+def _remarks(release: ReleaseChanges, told: Sequence[Entry]) -> Iterator[str]:
+    if len(told) > MOST:
+        yield f"And {counted(len(told) - MOST, 'change')} more; changes.json has them all."
     yield from remarks(release)

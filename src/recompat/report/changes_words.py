@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recompat.changes import ChangeKind, State
 from recompat.errors import ExitCode
@@ -21,15 +21,30 @@ if TYPE_CHECKING:
     from recompat.cells import Cell
     from recompat.changes import CaseChange, Changes, ReleaseChanges
 
-__all__ = ["conclusion", "facts", "heading", "headline", "remarks", "standing"]
+__all__ = ["Entry", "conclusion", "entries", "heading", "remarks", "standing"]
 
 FAILS: Final = {
     "regression": "regressed, verified",
     "unexpected": "not as expected",
     "any": "not as before, or not as expected",
 }
-APART: Final = frozenset({ChangeKind.OPERATORS, ChangeKind.DRIFT_APPEARS, ChangeKind.DRIFT_VANISHES})
-"""Kinds of change of which no claim speaks."""
+DRIFT: Final = frozenset({ChangeKind.DRIFT_APPEARS, ChangeKind.DRIFT_VANISHES})
+
+
+class Entry(NamedTuple):
+    """A change of one case or more; all of it is text from records, which formats clean or escape."""
+
+    kind: ChangeKind
+    state: State
+    cases: tuple[str, ...]
+    what: str
+    lines: tuple[Line, ...]
+
+    @property
+    def label(self) -> str:
+        """The kind, and whether it is so."""
+        label = CHANGES[self.kind].label
+        return label if self.kind is ChangeKind.FLAKY else f"{label}, {self.state}"
 
 
 def conclusion(changes: Changes) -> str:
@@ -42,7 +57,7 @@ def conclusion(changes: Changes) -> str:
         case _:
             failing = ((release.torch, changes.failing(release)) for release in changes.releases)
             counts = (f"{counted(len(cases), 'case')} on torch {torch}" for torch, cases in failing if cases)
-            return f"Fails (--fail-on {changes.fail_on}): {' and '.join(counts)} {FAILS[changes.fail_on]}."
+            return f"Fails (--fail-on {changes.fail_on}), {FAILS[changes.fail_on]}: {', '.join(counts)}."
 
 
 def standing(changes: Changes) -> Iterator[str]:
@@ -72,8 +87,18 @@ def heading(release: ReleaseChanges) -> str:
     return f"torch {release.torch}{build}{against}: {what or 'no change'}"
 
 
-def headline(change: CaseChange) -> str:
-    """Say what changed in a case."""
+def entries(release: ReleaseChanges) -> tuple[Entry, ...]:
+    """Tell every change, and what stands behind it; cases that changed in the same way are told once."""
+    alike: dict[tuple[ChangeKind, State, str, tuple[Line, ...]], list[str]] = {}
+    for change in release.changes:
+        alike.setdefault((change.kind, change.state, _what(change), tuple(_behind(change))), []).append(change.case)
+    return tuple(
+        Entry(kind, state, tuple(dict.fromkeys(cases)), what, (*lines, _reproduce(cases[0], release.torch)))
+        for (kind, state, what, lines), cases in alike.items()
+    )
+
+
+def _what(change: CaseChange) -> str:
     if change.boundary is not None:
         return boundary_text(change.boundary)
     if change.operators is not None:
@@ -81,23 +106,28 @@ def headline(change: CaseChange) -> str:
     if change.kind is ChangeKind.FLAKY:
         again = f"; from scratch {replay_text(change.cell.again)}" if change.cell.again else ""
         return f"{replay_text(change.cell.replays)}{again}"
-    if change.kind in {ChangeKind.DRIFT_APPEARS, ChangeKind.DRIFT_VANISHES}:
+    if change.kind in DRIFT:
         return CHANGES[change.kind].meaning
     return f"{ending_text(change.cell)}, which is not as expected; no change by this release is known"
 
 
-def facts(release: ReleaseChanges, change: CaseChange) -> Iterator[Line]:
-    """Tell what stands behind a change: what was said, why, what was expected, and how to see it."""
+def _behind(change: CaseChange) -> Iterator[Line]:
+    """What was said, why, and what was expected; other operators stand for themselves."""
     cell = change.cell
+    if change.kind is ChangeKind.OPERATORS:
+        return
     if cell.unsteady:
         yield Line("differs in", ", ".join(cell.unsteady))
     if said := _said(cell):
         yield Line("said", said, verbatim=True)
     if cell.cause:
         yield Line("cause", " ".join(filter(None, (cell.cause, cell.watched))))
-    if cell.expectation is not None and (cell.verdict in UNEXPECTED or change.kind not in APART):
+    if cell.expectation is not None and (cell.verdict in UNEXPECTED or change.kind not in DRIFT):
         yield Line("expected" if cell.verdict in UNEXPECTED else "as expected", expected_text(cell.expectation))
-    yield Line("reproduce", f"recompat reproduce {change.case} --torch {release.torch} --run", verbatim=True)
+
+
+def _reproduce(case: str, torch: str) -> Line:
+    return Line("reproduce", f"recompat reproduce {case} --torch {torch} --run", verbatim=True)
 
 
 def remarks(release: ReleaseChanges) -> Iterator[str]:
