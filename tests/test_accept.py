@@ -160,6 +160,17 @@ def test_only_what_was_asked_for(tmp_path: Path, asked: Asked, cases: list[str])
     assert [change.partition(": ")[0] for change in found.changes] == cases
 
 
+def test_what_was_accepted_bit_by_bit_becomes_one_claim(tmp_path: Path) -> None:
+    project = make_project(tmp_path, *(recorded(torch, {"plain": PASSES}) for torch in ("2.9.1", "2.10.0", "2.11.0")))
+    for torch in ("2.9.1", "2.11.0"):
+        accepted(project, Asked(torch=torch)).write()
+    assert written(project) == [(">=2.9,<2.10", "pass"), (">=2.11", "pass")]
+    found = accepted(project)
+    assert found.changes == ("patterns::plain: pass on >=2.9 (was >=2.9,<2.10); the same on >=2.11 is part of it.",)
+    found.write()
+    assert written(project) == [(">=2.9", "pass")]
+
+
 def test_a_release_that_is_not_recorded(tmp_path: Path) -> None:
     with pytest.raises(NothingSelected, match=r"No release matches --torch 2.12.0. There are: 2.9.1, 2.10.0, 2.11.0."):
         accepted(four_known(tmp_path), Asked(torch="2.12.0"))

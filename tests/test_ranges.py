@@ -4,6 +4,7 @@ import itertools
 import random
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -222,6 +223,11 @@ def written(held: Sequence[Expectation], ranges: Sequence[Range]) -> list[Expect
     return made
 
 
+def with_reasons(claims: Sequence[Expectation]) -> list[Expectation]:
+    """The same, each for a reason of its own."""
+    return [msgspec.structs.replace(one, reason=f"Why {number}.") for number, one in enumerate(claims)]
+
+
 def check(claims: Sequence[Expectation], seen: Mapping[Version, Ending]) -> None:
     """Each release has one claim, which says what was observed, and no two ranges meet."""
     for release, ending in seen.items():
@@ -245,7 +251,7 @@ def test_any_history_is_claimed_exactly_in_the_fewest_ranges_and_once_and_for_al
 def test_any_claims_come_to_say_what_was_observed_and_those_that_said_it_stay(seed: int) -> None:
     chance = random.Random(seed)
     before, seen, known = history(chance, (P, R, D)), history(chance, (P, R, D)), [*map(Version, RELEASES)]
-    held = written([], settle([], before, before, known))
+    held = with_reasons(written([], settle([], before, before, known)))
     ranges = settle(held, seen, seen, known)
     check(written(held, ranges), seen)
     for number, one in enumerate(held):
@@ -254,3 +260,22 @@ def test_any_claims_come_to_say_what_was_observed_and_those_that_said_it_stay(se
             assert any(other.by == number for other in ranges), str(one.torch)
     again = written(held, ranges)
     assert settle(again, seen, seen, known) == tuple(Range(None, number) for number in range(len(again)))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_accepted_bit_by_bit_it_comes_to_the_same_as_at_once(seed: int) -> None:
+    chance = random.Random(seed)
+    seen, known = history(chance, (P, R, D)), [*map(Version, RELEASES)]
+    order = chance.sample(sorted(seen), len(seen))
+    claims: list[Expectation] = []
+    for release in order:
+        claims = written(claims, settle(claims, seen, {release}, known))
+    check(claims, seen)
+    assert len(claims) == len([*itertools.groupby(seen.values())])
+
+
+def test_a_claim_that_grows_takes_in_a_neighbour_only_if_that_says_the_same_for_the_same_reason() -> None:
+    held = [claim(">=2.0,<2.3", P), claim(">=2.4", P)]
+    seen, known = {Version("2.3.0"): P, Version("2.4.0"): P}, [Version("2.2.0")]
+    assert settle(held, seen, seen, known) == (Range(">=2.0", 0),)
+    assert settle(with_reasons(held), seen, seen, known) == (Range(">=2.0,<2.4", 0), Range(None, 1))

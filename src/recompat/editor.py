@@ -100,8 +100,11 @@ class Editor:
                 yield f"{_words(claim)} on {one.torch} (was {was})"
             if left.pop(one.by, None) and one.by in lasting:
                 yield f"{_words(claim)} on {one.torch or was} does not expire any more"
+        kept = [claim for number, claim in enumerate(held) if number not in left]
         for number, claim in left.items():
-            yield f"no longer {_words(claim)} on {self._blocks.torch(case, number)}"
+            start = "the same on" if any(claim.says_as(other) for other in kept) else f"no longer {_words(claim)} on"
+            end = " is part of it" if start == "the same on" else ""
+            yield f"{start} {self._blocks.torch(case, number)}{end}"
 
     def _body(self, case: Case, held: Sequence[Expectation], one: Range, lasting: Collection[int]) -> str:
         """The lines of a claim."""

@@ -65,6 +65,10 @@ class Expectation(Row, frozen=True):
         same_warnings = self.warns is None or {*self.warns} == {*warned}
         return outcome is self.outcome and self.exception in {None, exception} and same_warnings
 
+    def says_as(self, other: Self) -> bool:
+        """Whether another claim differs in nothing but its releases."""
+        return msgspec.structs.replace(self, torch=other.torch) == other
+
     def covers(self, version: Version) -> bool:
         """Whether the claim speaks of this release; a pre-release counts as the one that it leads to."""
         return covers(self.torch, version)

@@ -47,8 +47,9 @@ def settle(
 ) -> tuple[Range, ...]:
     """Find the ranges that say what was observed, oldest first; where the claims do already, theirs.
 
-    A claim keeps the releases where it holds, and grows over neighbours that ended the same. A release that nobody
-    observed belongs to its neighbours where these agree. The newest range is open.
+    A claim keeps the releases where it holds, and grows over neighbours that ended the same; if it then meets one that says
+    the same for the same reason, they are one. A release that nobody observed belongs to its neighbours where these agree.
+    The newest range is open.
 
     Args:
         claims: those of the case as they stand.
@@ -89,6 +90,7 @@ class _Line:
         self.after |= self._undisturbed()
         for order in (self.releases, self.releases[::-1]):
             self._join(order)
+        self._merge()
         self.after |= self._between()
 
     def _claim(self, release: Version) -> int | None:
@@ -122,6 +124,18 @@ class _Line:
                 if isinstance(here, Ending) and isinstance(neighbour, int) and self._allows(neighbour, here):
                     self.after[release] = neighbour
                 neighbour = self.after[release]
+
+    def _merge(self) -> None:
+        """Let a claim that grows take in a neighbour that says the same in every word."""
+        known = [release for release in self.releases if release in self.after]
+        for one, other in itertools.pairwise(known):
+            left, right = self.after[one], self.after[other]
+            if isinstance(left, int) and isinstance(right, int) and left != right and self._are_one(left, right):
+                self.after |= {release: left for release in known if self.after[release] == right}
+
+    def _are_one(self, one: int, other: int) -> bool:
+        grown = {owner for release, owner in self.after.items() if owner != self.before[release]}
+        return bool(grown & {one, other}) and self.claims[one].says_as(self.claims[other])
 
     def _between(self) -> dict[Version, _Owner]:
         known = [release for release in self.releases if release in self.after]
