@@ -63,8 +63,9 @@ def test_several_platforms_are_named_and_those_of_one_stand_together() -> None:
     ]
     assert platforms(made) == (LINUX, MAC)
     cells = [cell for cell in made.cells if cell.case == "patterns::same"]
-    assert releases(names, cells) == f"2.9.1 to 2.11.0 {LINUX}, 2.10.0 to 2.11.0 {MAC}"
+    assert releases(names, cells) == f"2.9.1 to 2.11.0 {LINUX} and 2.10.0 to 2.11.0 {MAC}"
     assert releases(names, cells[:2]) == f"2.9.1 to 2.10.0 {LINUX}"
+    assert releases(names, [cells[0], cells[3]]) == f"2.9.1, 2.11.0 {LINUX}"
 
 
 def test_where_platforms_disagree_is_told_once() -> None:
@@ -143,8 +144,8 @@ def test_a_change_names_its_platform() -> None:
         file=FILE,
     )
     (boundaries,) = [section for section in sections(made) if section.title.startswith("Boundaries")]
-    assert [entry.text.rpartition(" on ")[2] for entry in boundaries.entries] == [LINUX, MAC]
-    assert f" on {MAC}" in FORMATS["atom"].render(made)
+    assert [entry.text.partition(": ")[0] for entry in boundaries.entries] == [LINUX, MAC]
+    assert f"{MAC}: " in FORMATS["atom"].render(made)
 
 
 def test_the_page_has_a_filter_for_platforms_and_tells_where_they_disagree() -> None:

@@ -47,7 +47,7 @@ def steps(job: str) -> list[dict[str, Any]]:
 def script(job: str, part: str) -> str:
     """The one script of a job that has ``part`` in it."""
     (found,) = [step["run"] for step in steps(job) if part in step.get("run", "")]
-    return str(found)
+    return str(found).replace(" matrix/baseline", "")  # of which the throw-away projects have none
 
 
 def run_step(
@@ -95,7 +95,7 @@ def test_three_shards_in_three_clones_are_the_matrix_of_one_machine(wheelhouse: 
         planner = make(tmp_path / "planner", index)
         output = tmp_path / "output"
         run_step(
-            script("plan", "recompat ci-matrix").replace("--records matrix/baseline", ""),
+            script("plan", "recompat ci-matrix").replace(" --records", ""),
             planner.root,
             planner.env,
             RELEASES=",".join(RELEASES),
@@ -120,7 +120,7 @@ def test_three_shards_in_three_clones_are_the_matrix_of_one_machine(wheelhouse: 
             shutil.copytree(clone.reports / "records", left / "records")
             shutil.copy(clone.reports / "index.json", left)
         output.unlink()
-        merge = script("merge", "recompat merge").replace(" matrix/baseline", "")
+        merge = script("merge", "recompat merge")
         run_step(merge, planner.root, planner.env, JOBS=jobs, GITHUB_OUTPUT=str(output))
     assert output.read_text() == "status=0\n"
     assert (
@@ -139,7 +139,7 @@ def test_a_job_that_left_nothing_is_shown_as_not_run(finished: Project, tmp_path
     shutil.copytree(finished.reports / "records", finished.root / "shards" / "records-9.1.0" / "records")
     shutil.rmtree(finished.reports)
     output = tmp_path / "output"
-    merge = script("merge", "recompat merge").replace(" matrix/baseline", "")
+    merge = script("merge", "recompat merge")
     done = run_step(merge, finished.root, finished.env, JOBS=json.dumps({"include": [job]}), GITHUB_OUTPUT=str(output))
     assert output.read_text() == "status=6\n"
     assert f"The job on {here} with Python {running_python()} left no record" in " ".join(done.stdout.split())
@@ -157,7 +157,7 @@ def test_what_cannot_be_merged_ends_the_job(
         (project.root / "shards").mkdir()
         (project.root / "shards" / "torch9.0.0-cp311-linux_x86_64.json").write_text(content)
     output = tmp_path / "output"
-    merge = script("merge", "recompat merge").replace(" matrix/baseline", "")
+    merge = script("merge", "recompat merge")
     done = run_step(merge, project.root, project.env, 4, JOBS='{"include": []}', GITHUB_OUTPUT=str(output))
     assert sentence in done.stderr
     assert not output.exists()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from recompat.ci_matrix import JobMatrix
     from recompat.errors import ExitCode
 
 HELP = "gather the records of several machines, judge and report them"
@@ -26,19 +27,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
     add = parser.add_argument
     add("folders", nargs="+", type=_folder, metavar="DIR", help="a folder of records, or of folders of records")
-    add(
-        "--prefer",
-        default=NEWEST,
-        metavar="newest|DIR",
-        help="which of two results of a case to keep (default: newest)",
-    )
+    add("--prefer", default=NEWEST, metavar="newest|DIR", help="which of two results to keep (default: newest)")
     add("--out", type=Path, metavar="DIR", help="where the records go (default: reports/records)")
     add(
         "--plan",
         type=Path,
         metavar="FILE",
-        help="what ci-matrix printed: jobs of it that left no record are shown as not run",
+        help="what ci-matrix printed; jobs that left no record are shown as not run",
     )
+    add(
+        "--torch",
+        action="append",
+        metavar="SPEC",
+        help="report only these releases, and those of --plan (default: all)",
+    )
+    add("--format", metavar="NAME", help="print one format alone, and write no site, as recompat report does")
 
 
 def run(given: argparse.Namespace) -> ExitCode:
@@ -54,6 +57,7 @@ def run(given: argparse.Namespace) -> ExitCode:
     project = project_of(given)
     target = given.out or project.records
     plan = read_plan(given.plan) if given.plan else None
+    options = parse_options(_words(given, plan))
     remarks = merge_folders(given.folders, _preferred(given.prefer, [*given.folders, target]), target)
     newest_listing(given.folders, project.listing)
     for record in unrecorded(plan, load_records(target)[0]) if plan else ():
@@ -62,9 +66,16 @@ def run(given: argparse.Namespace) -> ExitCode:
     try:
         for remark in remarks:
             run_folder.tell(remark)
-        return Plan(Project(project.root, target), run_folder, parse_options([])).report(recorded=True)
+        return Plan(Project(project.root, target), run_folder, options).report(recorded=True)
     finally:
         run_folder.remove()
+
+
+def _words(given: argparse.Namespace, plan: JobMatrix | None) -> list[str]:
+    """Say what to report, as options of a session."""
+    planned = [job.torch for job in plan.include] if plan else []
+    words = [word for spec in (*given.torch, *planned) for word in ("--torch", spec)] if given.torch else []
+    return [*words, *([f"--format={given.format}"] if given.format else [])]
 
 
 def _folder(text: str) -> Path:

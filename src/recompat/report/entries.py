@@ -108,15 +108,18 @@ def heads(summary: Summary) -> list[str]:
 
 
 def releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
-    """List the releases of some cells, neighbours as a range; a range does not reach over platforms."""
+    """List the releases of some cells, neighbours as a range; those of a platform stand before its name."""
     held = {cell.environment for cell in cells}
-    runs: list[list[str]] = [[]]
+    lines: dict[str, list[list[str]]] = {}
     for environment, name in names.items():
-        if runs[-1] and (environment not in held or _end(runs[-1][0]) != _end(name)):
-            runs.append([])
+        release, blank, platform = name.partition(" ")
+        runs = lines.setdefault(blank + platform, [[]])
         if environment in held:
-            runs[-1].append(name)
-    return listing([span(run[0], run[-1]) for run in runs if run])
+            runs[-1].append(release)
+        elif runs[-1]:
+            runs.append([])
+    told = {end: [span(run[0], run[-1]) for run in runs if run] for end, runs in lines.items()}
+    return " and ".join(listing(runs) + end for end, runs in told.items() if runs)
 
 
 def span(first: str, last: str) -> str:

@@ -117,7 +117,7 @@ def operator_change_text(change: OperatorChange) -> str:
 def change_text(change: Boundary | OperatorChange, summary: Summary) -> str:
     """Say what changed, and on which platform where there are several."""
     text = boundary_text(change) if isinstance(change, Boundary) else operator_change_text(change)
-    return f"{text} on {change.platform}" if len(platforms(summary)) > 1 else text
+    return f"{change.platform}: {text}" if len(platforms(summary)) > 1 else text
 
 
 def item_text(item: Item, summary: Summary) -> str:
