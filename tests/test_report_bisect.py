@@ -115,6 +115,14 @@ def test_how_it_ended_is_in_the_exit_code() -> None:
     assert FOUND.installed == 2
 
 
+def test_two_builds_are_told_apart() -> None:
+    one = FOUND.turns[0]
+    cuda = msgspec.structs.replace(one.first, column=msgspec.structs.replace(one.first.column, flavour="cu130"))
+    told = "They are other builds, cpu and cu130: that may be what changed."
+    assert told in render_bisection_text(bisection(msgspec.structs.replace(one, first=cuda)), Paper(100))
+    assert told not in render_bisection_text(FOUND, Paper(100))
+
+
 def test_the_source_stays_in_its_fence() -> None:
     text = render_bisection_markdown(FOUND)
     assert f"`````python\n{SOURCE.rstrip()}\n`````" in text

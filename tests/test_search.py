@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.version import Version
 
-from recompat.search import Answer, Skipped, changes, next_release, outstanding
+from recompat.search import Answer, Skipped, changes, next_release, outstanding, recorded_ends
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,3 +138,29 @@ def test_any_line_of_releases(seed: int) -> None:
     ]
     assert told(truth, found) == expected[::-1]
     assert len(found) <= 2 + len(expected) * math.ceil(math.log2(count)) + len(silent)
+
+
+def minors(ends: tuple[Version, Version] | None) -> tuple[int, int] | None:
+    return None if ends is None else (ends[0].minor, ends[1].minor)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "expected"),
+    [
+        ("AABBCC", None, None, (3, 4)),
+        ("AA--BB", None, None, (1, 4)),
+        ("AAAAAA", None, None, None),
+        ("AABBCC", 1, None, (1, 2)),
+        ("AABBCC", 2, None, (2, 4)),
+        ("AABBCC", None, 3, (1, 3)),
+        ("A-BB-C", 1, None, (1, 2)),
+        ("A-BB-C", None, 4, (3, 4)),
+        ("AABB", 2, None, None),
+        ("AABB", None, 1, None),
+    ],
+)
+def test_ends_that_the_records_know(
+    text: str, start: int | None, end: int | None, expected: tuple[int, int] | None
+) -> None:
+    named = (None if number is None else RELEASES[number] for number in (start, end))
+    assert minors(recorded_ends(line(text), *named)) == expected

@@ -233,3 +233,18 @@ def test_without_an_index_the_releases_are_those_of_the_last_listing(
     assert "No index was in reach; the releases are those of 20" in done.stdout
     assert open_.returncode == 6, open_.stderr
     assert said(open_.stderr)[-1].endswith("What was run is recorded; the same command goes on from there.")
+
+
+def test_to_the_day_with_builds_of_a_further_index(index: Index, tmp_path: Path) -> None:
+    project = Project(tmp_path / "project", index)
+    for day in range(1, 5):
+        does = Behaviour.RAISES if day >= 3 else Behaviour.DIFFERS
+        build_torch(tmp_path / "nightly", f"9.40.0.dev2026120{day}", checkpoints={"regresses": does})
+    with Index(tmp_path / "nightly") as nightly:
+        arguments = ("--from", "9.39.0", "--to", "9.40.0.dev20261204", "--index-url", nightly.url, "--format", "json")
+        done = recompat(project, "bisect", "regresses", *arguments)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert places(found) == [("9.40.0.dev20261202", "DIFFERS", "9.40.0.dev20261203", "CheckpointError")]
+    assert len(installed(found)) == 4
+    assert found["turns"][0]["last"]["column"]["source"].startswith("named index http://127.0.0.1:")

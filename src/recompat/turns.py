@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 from typing import TYPE_CHECKING
 
+import msgspec
 from packaging.version import Version
 
 from recompat import __version__, compare
@@ -14,23 +15,26 @@ from recompat.diff import Part
 from recompat.errors import RecompatError
 from recompat.interpreters import platform_id, running
 from recompat.judging import judged
-from recompat.record import load_records, now
+from recompat.record import now
 from recompat.report.text import visible
 from recompat.reproduce import find_reproduction
 from recompat.search import Answer, Skipped, changes
 from recompat.show import read_known
+from recompat.sources import Source
 from recompat.standing import record_of
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from recompat.cases import CaseFile
     from recompat.diff import Diff
     from recompat.model import Facts, Record
     from recompat.search import Change, Found
+    from recompat.show import Known
     from recompat.span import Span
 
-__all__ = ["made"]
+__all__ = ["commands", "made", "source"]
 
 LONGEST_SOURCE = 20_000  # bytes
 BESIDE = (Part.SETTINGS, Part.OPERATORS, Part.WARNINGS)  # the cells tell the rest
@@ -47,7 +51,7 @@ def made(
         recorded: the releases that were known before it.
         installed: those for which an environment was built.
     """
-    records = load_records(span.setup.project.records)[0]
+    known = read_known(span.setup.project)
     return Bisection(
         recompat=__version__,
         generated=now(),
@@ -70,19 +74,19 @@ def made(
             )
             for release, one in sorted(found.items())
         ),
-        turns=tuple(_turn(span, records, change, found) for change in changes(span.releases, found)),
+        turns=tuple(_turn(span, known, change, found) for change in changes(span.releases, found)),
         listed=span.listed,
         elsewhere=tuple((str(last), str(first)) for last, first in span.elsewhere),
-        source=_source(span),
+        source=source(span.file),
     )
 
 
-def _turn(span: Span, records: tuple[Record, ...], change: Change, found: Mapping[Version, Found]) -> Turn:
-    both = [_record(records, release) for release in (change.last, change.first)]
+def _turn(span: Span, known: Known, change: Change, found: Mapping[Version, Found]) -> Turn:
+    both = [_record(known, release) for release in (change.last, change.first)]
     setup = span.setup
-    summary = judged(setup.project, setup.matrix, setup.files, setup.cases, both, records)
+    summary = judged(setup.project, setup.matrix, setup.files, setup.cases, both, known.records)
     last, first = (
-        Side(column=column, cell=cell, **_wheel(span, record), commands=_commands(span, record))
+        Side(column=column, cell=cell, **_wheel(span, record), commands=commands(span.case.id, known, column.torch))
         for column, cell, record in zip(summary.environments, summary.cells, both, strict=True)
     )
     return Turn(
@@ -101,8 +105,8 @@ def _diff(span: Span, last: Record, first: Record) -> Diff:
     return compare.diff(one, other, BESIDE, cases=[span.case.id], observing=observing)
 
 
-def _record(records: tuple[Record, ...], release: Version) -> Record:
-    found = record_of(records, release, running(), platform_id())
+def _record(known: Known, release: Version) -> Record:
+    found = record_of(known.records, release, running(), platform_id())
     assert found is not None, release
     return found
 
@@ -134,17 +138,20 @@ def _build(facts: Facts) -> str:
     return facts.packages.get("torch", facts.imported)
 
 
-def _commands(span: Span, record: Record) -> tuple[str, ...]:
+def commands(case: str, known: Known, torch: str) -> tuple[str, ...]:
+    """What runs it again, for those who read this elsewhere: they have no wheel folder of ours."""
     with contextlib.suppress(RecompatError):  # then there is nothing to reproduce it with
-        known = read_known(span.setup.project)
-        return tuple(find_reproduction(known, span.case.id, record.environment.torch, None).commands.splitlines())
+        found = find_reproduction(known, case, torch, None)
+        if found.facts.source == Source.FOLDER:
+            found = msgspec.structs.replace(found, facts=msgspec.structs.replace(found.facts, source=Source.CPU))
+        return tuple(found.commands.splitlines())
     return ()
 
 
-def _source(span: Span) -> str | None:
+def source(file: CaseFile) -> str | None:
     """The case file, to be read by people who have nothing else of it."""
-    content = span.file.path.read_bytes()
-    if len(content) > LONGEST_SOURCE or hashlib.sha256(content).hexdigest() != span.file.sha256:
+    content = file.path.read_bytes()
+    if len(content) > LONGEST_SOURCE or hashlib.sha256(content).hexdigest() != file.sha256:
         return None
     text = content.decode("utf-8", "replace")
     seen = all(visible(line) == line for line in text.expandtabs(4).split("\n"))

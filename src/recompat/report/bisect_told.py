@@ -74,7 +74,7 @@ def turn_blocks(turn: Turn) -> Iterator[Block]:
     yield Block("Between, without an answer", tuple(f"{one.torch}: {one.reason}" for one in turn.between))
     yield Block("How it ends, and why", tuple(map(_ends, sides)))
     heads = ("", *(side.column.torch for side in sides))
-    yield Block("The two wheels", tuple(_wheels(turn)), heads, tuple(fact_rows(turn.diff, everything=True)))
+    yield Block("The two wheels", tuple(_wheels(turn)), heads, tuple(fact_rows(turn.diff)))
     for side in sides:
         yield _exception(side)
         yield _tensors(side)
@@ -158,6 +158,9 @@ def _wheels(turn: Turn) -> Iterator[str]:
     for side in (turn.last, turn.first):
         if side.wheel is not None:
             yield side.wheel + (f", SHA-256 {side.wheel_sha256}" if side.wheel_sha256 else "")
+    builds = [side.column.flavour for side in (turn.last, turn.first)]
+    if len({*builds}) > 1:
+        yield f"They are other builds, {joined([build or 'unknown' for build in builds])}: that may be what changed."
     same = same_facts(turn.diff)
     if same:
         yield f"The same: {same}."
