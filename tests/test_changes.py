@@ -45,8 +45,8 @@ BOTH_PASS = claims(a=claim(">=2", Outcome.PASS), b=claim(">=2", Outcome.PASS))
 RENAMED = (call(0, "aten.bmm aten._safe_softmax", DEFAULT), recompute(0, "aten.bmm aten._safe_softmax", DEFAULT))
 
 
-def a(cold: Trial = PASSES, **more: Trial) -> CaseResult:
-    return result("patterns::a", cold, **more)
+def a(cold: Trial = PASSES, warm: Trial | None = None, copied: Trial | None = None) -> CaseResult:
+    return result("patterns::a", cold, warm, copied)
 
 
 def seen(*records: Record, claims: Expectations = BOTH_PASS) -> ReleaseChanges:
