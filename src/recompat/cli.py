@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
     """Raises instead of exiting: only the outermost layer exits."""
 
     def error(self, message: str) -> NoReturn:
-        mistyped = re.search(r"invalid choice: '?(.*?)'? \(choose from (.*?)\)", message)
+        mistyped = re.search(r"^argument COMMAND: invalid choice: '?(.*?)'? \(choose from (.*?)\)", message)
         if mistyped is not None:
             from recompat.tables import close_to
 

@@ -147,7 +147,8 @@ def _nothing(part: str, offered: Offered) -> NothingSelected:
     there = [release for release in offered.releases if release >= OLDEST]
     said = [f"No release matches --torch {part}. There are: {_listed(there)}."]
     if part == "new":
-        said[0] = f"No release is new: all of {_listed(there)} were run, left out or replaced by a later patch."
+        why = "all that there are were run here, left out on the way, or replaced by a later patch"
+        said[0] = f"No release is new: the newest is {_listed(there[-1:])}, and {why}."
     if offered.previews:
         said.append(f"Pre-releases: {_listed(offered.previews[-MOST_LISTED:])}.")
     if offered.yanked:

@@ -5,11 +5,24 @@ A module imports what costs no sooner than in ``run``: ``recompat --help`` reads
 
 from __future__ import annotations
 
-from recompat.commands import accept, bisect, ci_matrix, diff, library, merge, report, reproduce, restored, show
+from recompat.commands import (
+    accept,
+    bisect,
+    ci_matrix,
+    diff,
+    library,
+    merge,
+    report,
+    reproduce,
+    restored,
+    show,
+    versions,
+)
 
 __all__ = ["COMMANDS"]
 
 COMMANDS = {
+    "versions": versions,
     "report": report,
     "show": show,
     "diff": diff,

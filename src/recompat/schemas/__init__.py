@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from recompat.bisection import BISECTION_SCHEMA, Bisection
+from recompat.catalogue import VERSIONS_SCHEMA, Versions
 from recompat.diff import DIFF_SCHEMA, Diff
 from recompat.listing import INDEX_SCHEMA, Listing
 from recompat.model import RECORD_SCHEMA, Record
@@ -18,7 +19,7 @@ __all__ = ["FOLDER", "generate"]
 
 FOLDER = Path(__file__).parent
 
-LATER = {("CaseResult", "again")}  # what records of before do not have, and they stand
+LATER = {("CaseResult", "again"), ("Listing", "previews")}  # what files of before do not have, and they stand
 
 Schema = dict[str, Any]
 
@@ -31,6 +32,7 @@ def generate() -> dict[str, str]:
     diff = _schema(Diff, DIFF_SCHEMA, "diff", "What differs between two releases, runs, machines or builds.")
     bisection = _schema(Bisection, BISECTION_SCHEMA, "bisection", "Where a case changes along the releases.")
     made = {"record-1": record, "matrix-1": matrix, "index-1": index, "diff-1": diff, "bisection-1": bisection}
+    made["versions-1"] = _schema(Versions, VERSIONS_SCHEMA, "versions", "What there is of torch: recompat versions.")
     return {f"{name}.json": _text(schema) for name, schema in made.items()}
 
 
