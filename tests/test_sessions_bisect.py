@@ -143,6 +143,13 @@ def test_the_newest_change_that_is_recorded_is_where_it_begins(
     )
 
 
+def test_the_essence_alone(bisected: tuple[Project, subprocess.CompletedProcess[str]]) -> None:
+    done = recompat(bisected[0], "bisect", "regresses", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("regresses::regresses changes between 9.29.0 and 9.30.0\n")
+    assert len(done.stdout.splitlines()) < 10
+
+
 def test_verified_changes_are_run_again(bisected: tuple[Project, subprocess.CompletedProcess[str]]) -> None:
     project, _ = bisected
     done = recompat(project, "bisect", "regresses", "--verify", "--format", "json")

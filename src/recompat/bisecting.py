@@ -18,6 +18,7 @@ from recompat.turns import made
 from recompat.work import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from packaging.version import Version
@@ -31,13 +32,14 @@ __all__ = ["Request", "bisect"]
 OF_THE_MACHINE = {TroubleKind.UNREACHABLE, TroubleKind.DISK_FULL}
 
 
-def bisect(project: Project, run: RunFolder, request: Request, *, shows: bool) -> Bisection:
+def bisect(project: Project, run: RunFolder, request: Request, say: Callable[[str], None], *, shows: bool) -> Bisection:
     """Ask one release after the other until nothing is left to ask.
 
     Args:
         project: where the cases and the records are.
         run: what this run shares with others in the checkout.
         request: what was asked for.
+        say: told what each step found.
         shows: whether the steps of each release may be drawn on the output.
 
     Raises:
@@ -50,10 +52,10 @@ def bisect(project: Project, run: RunFolder, request: Request, *, shows: bool) -
     trying = _Trying(span, run, shows=shows)
     found = {} if request.verify else span.recorded
     recorded = {*found}
-    tell(_beginning(span, found))
+    say(_beginning(span, found))
     while (release := next_release(span.releases, found)) is not None:
         found[release] = trying.attempt(release)
-        tell(_step(span, found, release))
+        say(_step(span, found, release))
     if not changes(span.releases, found):
         raise _nothing(span, found)
     return made(span, found, recorded=recorded, installed=trying.installed)

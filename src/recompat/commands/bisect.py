@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from recompat.arguments import project_of
+from recompat.console import tell
 
 if TYPE_CHECKING:
     import argparse
@@ -67,11 +68,16 @@ def run(given: argparse.Namespace) -> ExitCode:
 
     project, request, run_folder = project_of(given), _request(given), RunFolder()
     try:
-        found = bisect(project, run_folder, request, shows=sys.stdout.isatty() and not given.quiet)
+        say, shows = (_nothing, False) if given.quiet else (tell, sys.stdout.isatty())
+        found = bisect(project, run_folder, request, say, shows=shows)
     finally:
         run_folder.remove()
     print(_drawn(found, given), end="")  # noqa: T201
     return found.exit_code
+
+
+def _nothing(sentence: str) -> None:
+    """Where steps are not told."""
 
 
 def _request(given: argparse.Namespace) -> Request:
