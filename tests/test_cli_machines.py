@@ -88,6 +88,20 @@ def test_records_may_go_elsewhere(project: Project) -> None:
     assert columns(project) == ["torch2.11.0-cp311-linux_x86_64"]
 
 
+def test_one_format_alone_and_some_releases_alone(project: Project, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    save_record(project.root / "linux", recorded("2.9.1", {"plain": PASSES}, sha256=digest(ONE_CASE)))
+    plan = project.root / "plan.json"
+    plan.write_text('{"include":[{"torch":"2.11.0","os":"macos-15","python":"3.11"}]}')
+    assert ended("merge", "linux", "mac", "--format", "json", "--torch", "2.9.1") == 0
+    made = json.loads(capsysbinary.readouterr().out)
+    assert [column["torch"] for column in made["environments"]] == ["2.9.1"]
+    assert not (project.reports / "site").exists()
+    assert len(list(project.records.iterdir())) == 3, "all are merged"
+    assert ended("merge", "linux", "--format", "json", "--torch", "2.9.1", "--plan", "plan.json") == 1
+    made = json.loads(capsysbinary.readouterr().out)
+    assert [column["platform"] for column in made["environments"]] == ["linux_x86_64", "linux_x86_64", "macosx_arm64"]
+
+
 def test_what_was_skipped_stands_on_the_page_and_the_status_says_so(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,6 +127,7 @@ def test_a_conflict_is_told_and_the_preferred_folder_decides(
         (["merge", "nowhere"], 4, "Argument DIR: nowhere is no folder; recompat merge --help lists the options."),
         (["merge", "matrix"], 4, "There is no record in matrix; name folders that hold some."),
         (["merge", "linux", "--prefer", "mac"], 4, "--prefer mac is none of the folders; name one of linux, "),
+        (["merge", "linux", "--format", "jsno"], 4, "There is no format jsno; did you mean json?"),
         (["merge", "linux", "--plan", "linux"], 4, "--plan linux cannot be read (Is a directory)."),
         (
             ["merge", "linux", "--plan", "matrix/matrix.toml"],
