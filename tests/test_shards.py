@@ -134,8 +134,10 @@ def test_links_pipes_and_what_is_too_large_are_not_opened(tmp_path: Path, monkey
     monkeypatch.setattr("recompat.shards.LARGEST", 99_999)
     remarks = merge_folders([shards], None, tmp_path / "out")
     assert names(tmp_path / "out") == ["torch2.11.0-cp311-linux_x86_64.json"]
-    assert ["it has more than", "it is a link", "it is no file"] == [
-        " ".join(remark.partition(": ")[2].rstrip(".").split()[:4]) for remark in remarks
+    assert [" ".join(remark.partition(": ")[2].rstrip(".").split()[:4]) for remark in remarks] == [
+        "it has more than",
+        "it is a link",
+        "it is no file",
     ]
 
 
