@@ -7,7 +7,7 @@ import hashlib
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from recompat.report.html.view import page
 from recompat.report.text import clean, visible
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from recompat.summary import Summary
 
 __all__ = ["render_html"]
+
+LONGEST = 4_000  # characters of a docstring
 
 
 def render_html(summary: Summary) -> str:
@@ -40,13 +42,23 @@ def _environment() -> Environment:
         undefined=jinja2.StrictUndefined,
         finalize=_shown,
     )
-    made.globals.update(Markup=Markup, clean=clean)
+    made.globals.update(Markup=Markup, clean=clean, prose=_prose)
     return made
 
 
 def _shown(value: object) -> object:
     """Take what is not seen out of a text; what is marked as markup is our own."""
     return visible(value) if type(value) is str and not value.isprintable() else value
+
+
+def _prose(text: str) -> Markup:
+    """Escape what a docstring says, with ````code```` between double backquotes as code."""
+    parts = clean(text, LONGEST).split("``")
+    quoted = len(parts) % 2 == 1  # each that opens is closed
+    return Markup("" if quoted else "``").join(
+        Markup("<code>{}</code>").format(part) if quoted and place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
 
 
 def _read(name: str) -> str:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from recompat.boundary import Boundary
 from recompat.cells import Cell
+from recompat.detection import Detection
 from recompat.model import Outcome, Verdict
 from recompat.news import News, news
 from recompat.operators import OperatorChange
@@ -19,7 +20,18 @@ from recompat.report.faces import FACES, Face, FaceKind, face
 from recompat.report.findings import change_text, disagreements, item_text
 from recompat.report.html.details import Detail, Part, detail, frames, parts
 from recompat.report.notes import conclusion, families, totals
-from recompat.report.style import DETECTIONS, NEWS, VERDICTS, Look, cell_text, ending_text, legend, mark, report_link
+from recompat.report.style import (
+    DETECTIONS,
+    NEWS,
+    UNRELATED,
+    VERDICTS,
+    Look,
+    cell_text,
+    ending_text,
+    legend,
+    mark,
+    report_link,
+)
 from recompat.report.text import clean
 from recompat.summary import UNEXPECTED, Column, Row, Summary
 
@@ -158,7 +170,7 @@ def page(summary: Summary) -> Page:
     made = _Maker(summary)
     groups = tuple(made.groups())
     counts = Counter(face(cell) for cell in summary.cells)
-    labels = {one.label for one in FACES.values()}
+    told = {*(one.label for one in FACES.values()), UNRELATED.label}
     return Page(
         summary=summary,
         state={0: "ok", 6: "incomplete"}.get(summary.exit_code, "unexpected"),
@@ -170,7 +182,7 @@ def page(summary: Summary) -> Page:
         faces={kind: look for kind, look in FACES.items() if counts[kind]},
         all_faces=FACES,
         counts=dict(counts),
-        marks=(*(pair for pair in legend(summary) if pair[0] not in labels), *_detections()),
+        marks=(*(pair for pair in legend(summary) if pair[0] not in told), *_detections()),
         verdicts={
             verdict: (VERDICTS[verdict].meaning, count)
             for verdict, count in summary.totals.verdicts.items()
@@ -310,7 +322,9 @@ class _Maker:
 
 
 def _detections() -> Iterator[tuple[str, str]]:
-    return ((f"detection {one}", f"torch {meaning}") for one, meaning in DETECTIONS.items())
+    return (
+        (f"detection {one}", f"torch {meaning}") for one, meaning in DETECTIONS.items() if one is not Detection.FINE
+    )
 
 
 def _classes(*names: str) -> Markup:
