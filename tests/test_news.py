@@ -18,6 +18,8 @@ ABSENT = ends(Outcome.UNSUPPORTED, "It is absent.")
         (differs(), PASSES, NewsKind.FIXED),
         (CHECKPOINT, differs(), NewsKind.CHANGED),
         (CHECKPOINT, RUNTIME, NewsKind.CHANGED),
+        (CHECKPOINT, ends(Outcome.CRASH), NewsKind.REGRESSED),
+        (ends(Outcome.CRASH), CHECKPOINT, NewsKind.CHANGED),
         (ABSENT, PASSES, NewsKind.API_APPEARS),
         (PASSES, ABSENT, NewsKind.API_DISAPPEARS),
     ],

@@ -50,7 +50,7 @@ def known(project: Project) -> Project:
 
 
 def watch(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
-    done = nox(project, "-s", "watch", "--", *options)
+    done = nox(project, "-s", "watch", "--", *options, env={"COLUMNS": "250"})
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -134,7 +134,7 @@ def test_the_story_of_a_release(known: Project, tmp_path: Path) -> None:
         assert (again.returncode, tried(again)) == (0, []), "it is not new any more"
     assert pre.returncode == 1
     assert "  flaky: evolves::wavers\n      cold CheckpointError, warm CheckpointError" in pre.stdout
-    assert "from scratch cold pass, warm pass" in " ".join(pre.stdout.split())
+    assert "from scratch cold pass, warm pass" in pre.stdout
     assert known.cells("verdict")["evolves::wavers", "9.3.0rc1"] == "flaky"
 
 
@@ -199,7 +199,7 @@ def test_without_an_index_nobody_knows_what_is_new(known: Project) -> None:
     done = watch(known)
     assert done.returncode == 6
     assert "No index could be asked: its list is of " in done.stdout
-    assert ", 0 days old. What came since is not known." in " ".join(done.stdout.split())
+    assert ", 0 days old. What came since is not known." in done.stdout
     (known.reports / "index.json").unlink()
     assert "No index could be asked, and none ever was" in watch(known).stdout
 
@@ -214,3 +214,14 @@ def test_a_release_that_cannot_be_installed_stays_new(known: Project) -> None:
     shutil.rmtree(known.env["UV_CACHE_DIR"])
     assert watch(known).returncode == 1
     assert told(known, "9.1.0") == FOUR
+
+
+def test_two_at_once_each_against_what_is_sure_of_the_release_before(known: Project) -> None:
+    build_torch(known.index.folder, "9.1.0", checkpoints={"wavers": Behaviour.DOES_NOT_REPEAT})
+    build_torch(known.index.folder, "9.2.0", checkpoints={"wavers": Behaviour.RAISES})
+    done = watch(known, "-j", "2")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert told(known, "9.1.0") == [("evolves::wavers", "flaky", "flaky")]
+    assert told(known, "9.2.0") == [("evolves::wavers", "regressed", "verified")]
+    assert "pass until 9.0.0, CheckpointError from 9.2.0; unsteady between: 9.1.0" in done.stdout
+    assert leftovers(known) == []

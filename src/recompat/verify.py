@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
+PREFIX = ".verification-"
+
 
 def verify(
     setup: Setup,
@@ -70,9 +72,10 @@ def verify(
 
 @contextlib.contextmanager
 def _folder(project: Project, name: str) -> Iterator[Path]:
-    """A folder of its own, also where a killed run left one; of it the logs are kept."""
-    folder, logs = project.reports / f".verification-{name}", project.logs / f"{name}-verification"
-    shutil.rmtree(folder, ignore_errors=True)
+    """A folder of its own, of which the logs are kept; what a killed run left is removed."""
+    folder, logs = project.reports / f"{PREFIX}{name}", project.logs / f"{name}-verification"
+    for left in project.reports.glob(f"{PREFIX}*"):
+        shutil.rmtree(left, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         yield folder

@@ -63,7 +63,8 @@ class Watch(Plan):
         """
         if self.options.format:
             raise ConfigurationError("--format is an option of nox -s report and of recompat report; leave it out.")
-        troubles = [self._verify(release) for release in self._judged()]
+        # Oldest first, judged anew each time: what a release is compared with has to be known itself.
+        troubles = [self._verify([*self._judged()][place]) for place in range(len(self._selected))]
         told = self._changes(tuple(self._judged()), filter(None, troubles))
         if told.releases:
             site = self._summary(recorded=True)
