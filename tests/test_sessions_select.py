@@ -125,7 +125,13 @@ def test_one_format_of_a_report(wide: Project) -> None:
 def test_help_and_the_list_of_sessions(wide: Project) -> None:
     helped = nox(wide, "-s", "matrix", "--", "--help")
     assert helped.returncode == 0
-    for option in ("--torch SPEC", "-k EXPR", "--rerun {failed,changed,flaky,stale,missing,all}", "--source {auto,cpu,default}", "exit status"):
+    for option in (
+        "--torch SPEC",
+        "-k EXPR",
+        "--rerun {failed,changed,flaky,stale,missing,all}",
+        "--source {auto,cpu,default}",
+        "exit status",
+    ):
         assert option in helped.stdout
     assert "running session" not in helped.stderr.lower()
     listed = nox(wide, "-l")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from recompat.bisection import BISECTION_SCHEMA, Bisection
 from recompat.catalogue import VERSIONS_SCHEMA, Versions
+from recompat.changes import CHANGES_SCHEMA, Changes
 from recompat.diff import DIFF_SCHEMA, Diff
 from recompat.listing import INDEX_SCHEMA, Listing
 from recompat.model import RECORD_SCHEMA, Record
@@ -24,16 +25,20 @@ LATER = {("CaseResult", "again"), ("Listing", "previews")}  # what files of befo
 Schema = dict[str, Any]
 
 
+KINDS: Final[tuple[tuple[str, type[msgspec.Struct], str, str], ...]] = (
+    ("record", Record, RECORD_SCHEMA, "What one environment left: reports/records/<environment>.json."),
+    ("matrix", Summary, MATRIX_SCHEMA, "The judged matrix of all environments: reports/matrix.json."),
+    ("index", Listing, INDEX_SCHEMA, "What the index offered when last asked: reports/index.json."),
+    ("changes", Changes, CHANGES_SCHEMA, "What a watch found: reports/changes.json."),
+    ("diff", Diff, DIFF_SCHEMA, "What differs between two releases, runs, machines or builds."),
+    ("bisection", Bisection, BISECTION_SCHEMA, "Where a case changes along the releases."),
+    ("versions", Versions, VERSIONS_SCHEMA, "What there is of torch: recompat versions."),
+)
+
+
 def generate() -> dict[str, str]:
     """Make the text of every schema, by file name."""
-    record = _schema(Record, RECORD_SCHEMA, "record", "What one environment left: reports/records/<environment>.json.")
-    matrix = _schema(Summary, MATRIX_SCHEMA, "matrix", "The judged matrix of all environments: reports/matrix.json.")
-    index = _schema(Listing, INDEX_SCHEMA, "index", "What the index offered when last asked: reports/index.json.")
-    diff = _schema(Diff, DIFF_SCHEMA, "diff", "What differs between two releases, runs, machines or builds.")
-    bisection = _schema(Bisection, BISECTION_SCHEMA, "bisection", "Where a case changes along the releases.")
-    made = {"record-1": record, "matrix-1": matrix, "index-1": index, "diff-1": diff, "bisection-1": bisection}
-    made["versions-1"] = _schema(Versions, VERSIONS_SCHEMA, "versions", "What there is of torch: recompat versions.")
-    return {f"{name}.json": _text(schema) for name, schema in made.items()}
+    return {f"{name}-1.json": _text(_schema(kind, version, name, what)) for name, kind, version, what in KINDS}
 
 
 def _schema(kind: type[msgspec.Struct], version: str, name: str, description: str) -> Schema:
