@@ -53,7 +53,7 @@ def conclusion(changes: Changes) -> str:
         case ExitCode.OK:
             return f"Nothing to fail for (--fail-on {changes.fail_on})."
         case ExitCode.INCOMPLETE:
-            return "Incomplete: what is not known yet is named above; the next watch goes on from here."
+            return "Incomplete: what is not known yet is named, and the next watch goes on from there."
         case _:
             failing = ((release.torch, changes.failing(release)) for release in changes.releases)
             counts = (f"{counted(len(cases), 'case')} on torch {torch}" for torch, cases in failing if cases)
