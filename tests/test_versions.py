@@ -105,7 +105,9 @@ def test_a_release_that_is_known_here_needs_no_index(local: str) -> None:
 
 @pytest.mark.parametrize("selector", ["2.99.0", ">=3", "2.11.0,2.99.0"])
 def test_a_selector_that_matches_nothing_says_what_there_is(selector: str) -> None:
-    with pytest.raises(NothingSelected, match=r"There are: 2\.0\.0, .*2\.15\.0\. Pre-releases: .*2\.16\.0rc2\. Yanked: "):
+    with pytest.raises(
+        NothingSelected, match=r"There are: 2\.0\.0, .*2\.15\.0\. Pre-releases: .*2\.16\.0rc2\. Yanked: "
+    ):
         select(selector)
 
 
