@@ -136,7 +136,7 @@ def test_the_newest_change_that_is_recorded_is_where_it_begins(
     done = recompat(project, "bisect", "regresses")
     assert done.returncode == 0, done.stderr
     assert "regresses::regresses changes between 9.29.0 and 9.30.0\n" in done.stdout
-    assert "exact, no release lies between" in done.stdout
+    assert "exact, no release lies between" in " ".join(done.stdout.split())
     assert "between 9.11.0 and 9.14.0" in done.stdout
     assert said(done.stderr)[0].endswith(
         "2 of 2 releases are recorded, and they leave nothing to run (--verify runs it again)."
