@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import hashlib
 import os
 import re
 import shutil
@@ -33,10 +35,18 @@ __all__ = [
     "is_built",
     "python_of",
     "stamp",
+    "wheel_digest",
 ]
 
 INSTALL_SECONDS = 3600.0
 COMPLETE = "recompat-complete.json"
+ADDED = (
+    "INSTALLER",
+    "RECORD",
+    "REQUESTED",
+    "direct_url.json",
+    "uv_cache.json",
+)  # by installers, in the .dist-info folder
 LOGIN = re.compile(r"(?<=://)[^\s@]*@")
 REASON = re.compile(r"\s*(?:(?:error|cause|Caused by):|[\u00d7╰]\S*)\s*(?=\S)")  # older ones are drawn: `╰─▶ Because …`
 
@@ -98,6 +108,25 @@ def _encoded(build: Build) -> bytes:
     """What is kept of a build: without the login to an index."""
     offer = msgspec.structs.replace(build.wheel.offer, url=without_login(build.wheel.offer.url))
     return msgspec.json.encode(msgspec.structs.replace(build, wheel=msgspec.structs.replace(build.wheel, offer=offer)))
+
+
+def wheel_digest(location: Path) -> str | None:
+    """The SHA-256 of what the torch wheel at ``location`` brought: of the lines of its ``RECORD``, a digest for every file.
+
+    Lines that the installer adds are left out. One of them tells its start scripts, which begin with where the environment
+    stands: the same wheel would have another digest at each place. None where there is no such file.
+    """
+    records = sorted(location.glob("[Ll]ib/**/site-packages/torch-*.dist-info/RECORD"))
+    if len(records) != 1:
+        return None
+    with records[0].open(newline="", encoding="utf-8") as file:
+        rows = sorted(",".join(row) for row in csv.reader(file) if row and _of_the_wheel(row[0]))
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def _of_the_wheel(path: str) -> bool:
+    inside = not path.startswith(("..", "/")) and "__pycache__" not in path
+    return inside and not path.endswith(tuple(f".dist-info/{name}" for name in ADDED))
 
 
 def drop_environment(location: Path) -> None:

@@ -44,8 +44,8 @@ class Environment(msgspec.Struct, frozen=True):
 class Facts(msgspec.Struct, frozen=True):
     """What was really tested, as the probe saw it.
 
-    ``imported`` is ``torch.__version__``; ``distribution_sha256`` is the digest of the installed distribution's own
-    ``RECORD`` file, which lists a digest for every file of the wheel.
+    ``imported`` is ``torch.__version__``; ``distribution_sha256`` is a digest over the installed distribution's own
+    ``RECORD`` file, which lists a digest for every file of the wheel, without what installers add to it.
     """
 
     imported: str

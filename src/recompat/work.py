@@ -18,6 +18,7 @@ from recompat.environment import (
     is_built,
     python_of,
     stamp,
+    wheel_digest,
 )
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
@@ -151,6 +152,8 @@ class Work:
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = read_facts(job, wheel.origin)
+        digest = wheel_digest(self._location) or facts.distribution_sha256
+        facts = msgspec.structs.replace(facts, distribution_sha256=digest)
         found = {facts.imported, facts.packages.get("torch", facts.imported)}
         if any(_release(version) != self._release for version in found):
             names = " and ".join(sorted(map(clean, found)))

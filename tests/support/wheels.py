@@ -90,6 +90,8 @@ def build_torch(
     }
     more = {"RENAMED": dict(renamed or {}), "ABSENT": list(absent)}
     files["torch/_build.py"] = _build_module(imports_as or version, behaviour, checkpoints or {}, more)
+    # As torch has one: an installer writes a script for it, whose first line tells where the environment stands.
+    files[f"torch-{Version(version)}.dist-info/entry_points.txt"] = "[console_scripts]\ntorchrun = torch:manual_seed\n"
     return _write_wheel(folder, "torch", version, files, tags, requires, requires_python)
 
 
