@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from recompat.report.html.view import page
+from recompat.report.html.draw import page
 from recompat.report.text import clean, visible
 
 if TYPE_CHECKING:
