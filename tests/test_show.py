@@ -204,6 +204,29 @@ def test_a_result_is_taken_whole(tmp_path: Path) -> None:
     assert "replays   cold RuntimeError, warm pass, warm-copied pass" in text
 
 
+def test_what_a_person_says_of_the_cause_stands_below_what_the_evidence_tells(tmp_path: Path) -> None:
+    claims = """
+[[patterns.plain]]
+torch = "<2.10"
+outcome = "pass"
+reason = "Nothing is compared yet."
+
+[[patterns.plain]]
+torch = ">=2.10"
+outcome = "raises"
+exception = "torch.utils.checkpoint.CheckpointError"
+reason = "Shapes are compared."
+"""
+    trials = {"2.9.1": PASSES, "2.10.0": CHECKPOINT, "2.11.0": CHECKPOINT}
+    records = (recorded(torch, {"plain": trial}) for torch, trial in trials.items())
+    text = shown(make_project(tmp_path, *records, expectations=claims), "patterns::plain")
+    told = text.partition("Expectations, and their reasons\n")[2].partition("\n\n")[0].splitlines()
+    assert told == [
+        "  pass for torch <2.10: Nothing is compared yet.",
+        "  torch.utils.checkpoint.CheckpointError for torch >=2.10: Shapes are compared.",
+    ]
+
+
 def test_a_run_of_other_cases_tells_nothing_of_this_one(tmp_path: Path) -> None:
     records = (recorded(torch, {"plain": PASSES}) for torch in ("2.9.0", "2.11.0"))
     made = make_project(tmp_path, *records, recorded("2.10.0", {"plain_too": PASSES}))

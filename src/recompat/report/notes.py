@@ -23,6 +23,7 @@ __all__ = [
     "Gap",
     "Line",
     "Note",
+    "claimed_text",
     "conclusion",
     "counted",
     "detected",
@@ -216,6 +217,11 @@ def _mismatch(mismatch: Mismatch) -> str:
 
 def expected_text(claim: Claim) -> str:
     """Say what was claimed, for which releases, and why."""
+    return f"{claimed_text(claim)}: {claim.reason}"
+
+
+def claimed_text(claim: Claim) -> str:
+    """Say what was claimed, and for which releases."""
     wanted = claim.exception if claim.outcome is Outcome.RAISES and claim.exception else OUTCOMES[claim.outcome].label
     warned = "" if claim.warns is None else f" {' '.join(map(warned_text, claim.warns)) or 'without a warning'}"
-    return f"{wanted}{warned} for torch {claim.torch}: {claim.reason}"
+    return f"{wanted}{warned} for torch {claim.torch}"

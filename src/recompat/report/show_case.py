@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recompat.model import Outcome
 from recompat.report.findings import boundary_text, operator_change_text
+from recompat.report.notes import claimed_text
 from recompat.report.page import code_lines, columns, heading, section, wrapped
 from recompat.report.repairs import NO_REPAIR
 from recompat.report.show_cell import cell_lines, frames, reproduce, why
@@ -38,6 +39,7 @@ def render_case(view: CaseView, paper: Paper) -> str:
     if paper.detail >= 0:
         if not view.chosen:
             parts.append(section(paper, "Why", _causes(view, paper)))
+            parts.append(section(paper, "Expectations, and their reasons", _claims(view, paper)))
         parts.append(section(paper, "Operators changed, the outcome did not", _operators(view.operator_changes, paper)))
         parts += _chosen(view, paper)
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -111,6 +113,13 @@ def _causes(view: CaseView, paper: Paper) -> Iterator[str]:
             where = f"{platform} " if several else ""
             first = run[0]
             yield from wrapped(paper, why(first), f"{where}{releases} {cell_text(first.cell)}: ")
+
+
+def _claims(view: CaseView, paper: Paper) -> Iterator[str]:
+    """What a person knows of the cause, which the evidence may not tell."""
+    for claim in dict.fromkeys(one.cell.expectation for one in view.seen):
+        if claim is not None:
+            yield from wrapped(paper, claim.reason, f"{clean(claimed_text(claim))}: ")
 
 
 def _operators(changes: Sequence[OperatorChange], paper: Paper) -> Iterator[str]:
