@@ -14,6 +14,7 @@ from recompat.operators import OperatorChange
 from recompat.record import save_record
 from recompat.report.page import Paper
 from recompat.report.show_case import render_case
+from recompat.reproduce import find_reproduction
 from recompat.show import case_view, read_known
 from recorded import SOURCE, digest, four_releases, make_project, outcomes, recorded, shown
 from scenes import CHECKPOINT
@@ -244,6 +245,18 @@ def test_where_nothing_is_recorded_here_the_accepted_records_speak(tmp_path: Pat
     assert [record.environment.torch for record in read_known(made, "patterns::plain").records] == ["2.9.0"]
     elsewhere = msgspec.structs.replace(made, elsewhere=made.records)
     assert read_known(elsewhere, "plain_too").set_aside == ()
+
+
+def test_of_a_release_that_is_not_recorded_here_the_accepted_records_speak(tmp_path: Path) -> None:
+    made = make_project(tmp_path, recorded("2.9.0", {"plain": PASSES}))
+    save_record(made.baseline, recorded("2.11.0", {"plain": PASSES}))
+    known = read_known(made, "plain", "2.11.0")
+    assert known.set_aside == (
+        "nothing is recorded here of plain on torch 2.11.0; what follows is from the records in matrix/baseline.",
+    )
+    assert find_reproduction(known, "plain", "2.11.0", None).record == known.records[0]
+    for torch in ("2.9.0", "2.10.0"):
+        assert [record.environment.torch for record in read_known(made, "plain", torch).records] == ["2.9.0"]
 
 
 def test_a_verification_is_told_in_a_word(project: Project) -> None:

@@ -49,18 +49,23 @@ class Known(msgspec.Struct, frozen=True):
         return [case.id for file in self.files for case in file.cases]
 
 
-def read_known(project: Project, target: str | None = None) -> Known:
+def read_known(project: Project, target: str | None = None, torch: str | None = None) -> Known:
     """Read the case files and the records; where none says anything of ``target``, those of the baseline.
+
+    Args:
+        target: a case or an environment, as a user names it.
+        torch: the release of which something is to be said.
 
     Raises:
         ConfigurationError: a file that cannot be used.
     """
     records, set_aside = load_records(project.records)
-    if project.elsewhere is None and target is not None and not _tells(records, target):
+    if project.elsewhere is None and target is not None and not _tells(records, target, torch):
         baseline, more = load_records(project.baseline)
-        if _tells(baseline, target):
+        if _tells(baseline, target, torch):
             where = project.baseline.relative_to(project.root).as_posix()
-            note = f"nothing is recorded here of {target}; what follows is from the records in {where}."
+            on = f" on torch {torch.removeprefix('torch')}" if torch else ""
+            note = f"nothing is recorded here of {target}{on}; what follows is from the records in {where}."
             records, set_aside = baseline, (*set_aside, *more, note)
     files = read_case_files(project.cases)
     there = {case.id for file in files for case in file.cases}
@@ -157,11 +162,12 @@ def read_source(project: Project, file: CaseFile, case_id: str) -> Source:
     return Source(name, sha256, _lines_of(content, node), inputs=fields.get("inputs") or "inputs")
 
 
-def _tells(records: Sequence[Record], target: str) -> bool:
-    """Whether a record is of an environment that ``target`` is a part of, or has results of such a case."""
+def _tells(records: Sequence[Record], target: str, torch: str | None) -> bool:
+    """Whether a record is of an environment that ``target`` is a part of, or has results of such a case, on a release."""
     name = bare_case(target.lower())
+    telling = [one for one in records if torch is None or one.environment.torch == torch.removeprefix("torch")]
     environments = {record.environment.id for record in records}
-    return any(name in id_.lower() for id_ in environments | {r.case for record in records for r in record.results})
+    return any(name in id_.lower() for id_ in environments | {r.case for record in telling for r in record.results})
 
 
 def _function(content: bytes, name: str) -> ast.FunctionDef | None:

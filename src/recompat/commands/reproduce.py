@@ -39,7 +39,7 @@ def run(given: argparse.Namespace) -> ExitCode:
     from recompat.reproduce import find_reproduction
     from recompat.show import read_known
 
-    known = read_known(project_of(given))
+    known = read_known(project_of(given), given.case, given.torch)
     tell(*known.set_aside)
     found = find_reproduction(known, given.case, given.torch, given.out)
     found.write()

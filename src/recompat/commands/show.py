@@ -26,7 +26,7 @@ def run(given: argparse.Namespace) -> ExitCode:
     from recompat.report.page import Paper
     from recompat.show import read_known, show
 
-    known = read_known(project_of(given), given.target)
+    known = read_known(project_of(given), given.target, given.torch)
     tell(*known.set_aside)
     paper = Paper(width(100), wants_colour(), given.verbose - given.quiet)
     print(show(known, given.target, given.torch, paper), end="")  # noqa: T201
