@@ -80,7 +80,7 @@ def test_what_is_new_is_run_once(project: Project, jobs: tuple[str, ...]) -> Non
     again = nox(project, *jobs, "-s", "matrix", "--", "--torch", "new")
     assert again.returncode == 5
     (sentence,) = said(again.stderr)
-    assert sentence.startswith("No release is new: the newest is 9.2.0, and all that there are were run here, ")
+    assert sentence.startswith("No release is new: the newest is 9.2.0, and all that there are were run here ")
 
 
 def test_what_is_yanked_is_run_where_it_is_named(project: Project) -> None:

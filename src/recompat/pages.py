@@ -51,5 +51,6 @@ def _summary(project: Project, chosen: Callable[[Case], bool], *, whole: bool) -
     held = [(one, wanted & {result.case for result in one.results}) for one in load_records(project.records)[0]]
     records = [one for one, cases_of_it in held if cases_of_it and (cases_of_it == wanted or not whole)]
     if not records:
-        raise NothingSelected(f"Nothing is recorded of these cases in {project.records}; nox -s matrix runs them.")
+        mend = "nox -s matrix -- -k all runs them, and --records matrix/baseline takes the accepted records."
+        raise NothingSelected(f"Nothing is recorded of these cases in {project.records}; {mend}")
     return judged(project, load_matrix(project.matrix), files, cases, records, records)

@@ -147,7 +147,8 @@ def _nothing(part: str, offered: Offered) -> NothingSelected:
     there = [release for release in offered.releases if release >= OLDEST]
     said = [f"No release matches --torch {part}. There are: {_listed(there)}."]
     if part == "new":
-        why = "all that there are were run here, left out on the way, or replaced by a later patch"
+        run = "were run here (where nothing was, those of matrix.toml count)"
+        why = f"all that there are {run}, left out on the way, or replaced by a later patch"
         said[0] = f"No release is new: the newest is {_listed(there[-1:])}, and {why}."
     if offered.previews:
         said.append(f"Pre-releases: {_listed(offered.previews[-MOST_LISTED:])}.")
