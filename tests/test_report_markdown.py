@@ -93,3 +93,11 @@ def test_nothing_is_hidden_without_a_word() -> None:
     assert "and 100 more; matrix.json has them all" in render_markdown(many(300, 2))
     assert len(HOSTILE) > 1_000_000
     assert len(render_markdown(hostile())) < 10_000
+
+
+def test_where_all_is_as_expected_nothing_is_called_unexpected() -> None:
+    scene = as_expected()
+    depends = msgspec.structs.replace(scene.cells[0], process_dependent=True)
+    text = render_markdown(msgspec.structs.replace(scene, cells=(depends, *scene.cells[1:])))
+    assert "## Process-dependent, as expected" in text
+    assert "Unexpected" not in text

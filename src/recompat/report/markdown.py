@@ -10,7 +10,7 @@ from tabulate import tabulate
 from recompat.platforms import by_platform
 from recompat.report.entries import heads
 from recompat.report.findings import sections as findings
-from recompat.report.notes import conclusion, families, gaps, notes, totals
+from recompat.report.notes import conclusion, families, gaps, notes, notes_title, totals
 from recompat.report.style import cell_text, legend
 from recompat.report.text import clean
 
@@ -59,7 +59,7 @@ def sections(summary: Summary) -> list[tuple[str, str]]:
         ("Legend", _pairs(legend(summary))),
         ("Totals", _pairs(totals(summary))),
         ("Families", families_table(summary)),
-        ("Unexpected, flaky or process-dependent", _notes(notes(summary))),
+        (notes_title(summary), _notes(notes(summary))),
         *((escape(section.title), _entries(section.entries)) for section in findings(summary)),
         ("Not run", _gaps(gaps(summary))),
         ("Environments", _environments(summary)),

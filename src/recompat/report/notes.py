@@ -32,6 +32,7 @@ __all__ = [
     "families",
     "gaps",
     "notes",
+    "notes_title",
     "totals",
 ]
 
@@ -82,6 +83,13 @@ def notes(summary: Summary) -> tuple[Note, ...]:
     for cell in found:
         alike.setdefault((mark(cell), cell.case, tuple(facts(cell))), []).append(cell.environment)
     return tuple(Note(marks, case, tuple(places), lines) for (marks, case, lines), places in alike.items())
+
+
+def notes_title(summary: Summary) -> str:
+    """Head the notes: where every cell is as expected, none is called unexpected."""
+    if any(mark(cell) and cell.verdict is not Verdict.EXPECTED for cell in summary.cells):
+        return "Unexpected, flaky or process-dependent"
+    return "Process-dependent, as expected"
 
 
 def gaps(summary: Summary) -> tuple[Gap, ...]:

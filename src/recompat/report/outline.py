@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recompat.report.findings import sections
-from recompat.report.notes import gaps, notes, totals
+from recompat.report.notes import gaps, notes, notes_title, totals
 from recompat.report.style import legend
 from recompat.report.text import shorten
 
@@ -43,7 +43,7 @@ def chapters(summary: Summary) -> Iterator[Chapter]:
     told = (
         Chapter("Legend", tuple(Item(f"{name}: {text}") for name, text in legend(summary))),
         Chapter("Totals", tuple(Item(f"{name}: {text}") for name, text in totals(summary))),
-        Chapter("Unexpected, flaky or process-dependent", tuple(map(_note, notes(summary)))),
+        Chapter(notes_title(summary), tuple(map(_note, notes(summary)))),
         *(Chapter(section.title, tuple(map(_entry, section.entries))) for section in sections(summary)),
         Chapter("Not run", tuple(map(_gap, gaps(summary)))),
     )

@@ -12,7 +12,7 @@ from tabulate import tabulate
 from recompat.cells import Cell
 from recompat.platforms import by_platform
 from recompat.report.findings import sections
-from recompat.report.notes import conclusion, families, gaps, notes, totals
+from recompat.report.notes import conclusion, families, gaps, notes, notes_title, totals
 from recompat.report.style import cell_text, legend, paint
 from recompat.report.text import clean, shorten
 
@@ -54,7 +54,7 @@ def render_terminal(summary: Summary, *, width: int = 100, colour: bool = False)
     parts += [_captioned(totals(summary), width), _families(summary)]
     found, missing = notes(summary), gaps(summary)
     if found:
-        parts.append("Unexpected, flaky or process-dependent:\n" + "\n".join(_notes(found, width)))
+        parts.append(f"{notes_title(summary)}:\n" + "\n".join(_notes(found, width)))
     parts += [f"{clean(section.title)}:\n" + "\n".join(_entries(section, width)) for section in sections(summary)]
     if missing:
         parts.append("Not run:\n" + "\n".join(_gap(gap, width) for gap in missing))
