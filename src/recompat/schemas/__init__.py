@@ -12,6 +12,7 @@ from recompat.bisection import BISECTION_SCHEMA, Bisection
 from recompat.catalogue import VERSIONS_SCHEMA, Versions
 from recompat.changes import CHANGES_SCHEMA, Changes
 from recompat.diff import DIFF_SCHEMA, Diff
+from recompat.explanation import EXPLANATION_SCHEMA, Explanation
 from recompat.listing import INDEX_SCHEMA, Listing
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.summary import MATRIX_SCHEMA, Summary
@@ -32,6 +33,7 @@ KINDS: Final[tuple[tuple[str, type[msgspec.Struct], str, str], ...]] = (
     ("changes", Changes, CHANGES_SCHEMA, "What a watch found: reports/changes.json."),
     ("diff", Diff, DIFF_SCHEMA, "What differs between two releases, runs, machines or builds."),
     ("bisection", Bisection, BISECTION_SCHEMA, "Where a case changes along the releases."),
+    ("explanation", Explanation, EXPLANATION_SCHEMA, "What a pasted CheckpointError means: recompat explain."),
     ("versions", Versions, VERSIONS_SCHEMA, "What there is of torch: recompat versions."),
 )
 
