@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import time
 from functools import cache
@@ -104,6 +105,19 @@ def recorded_errors() -> Iterator[tuple[str, Raised]]:
                     yield result.case, raised
 
 
+def of_another_model(message: str) -> str:
+    """The same trouble with other sizes, counts, positions, dtype and device."""
+
+    def larger(found: re.Match[str]) -> str:
+        sizes = [int(size) for size in found[1].split(", ") if size]
+        return f"Size([{', '.join(str(16 * size if size > 1 else size) for size in sizes)}])"
+
+    message = re.sub(r"Size\(\[(.*?)\]\)", larger, message)
+    message = re.sub(r"(?<=[dn]: )[1-9][0-9]*", lambda found: str(int(found[0]) + 20), message)
+    message = re.sub(r"(?<=position )[0-9]+", lambda found: str(int(found[0]) + 3), message)
+    return message.replace("torch.float32", "torch.bfloat16").replace("type='cpu'", "type='cuda', index=0")
+
+
 def traceback_of(raised: Raised) -> str:
     lines = []
     for frame in raised.frames:
@@ -142,6 +156,12 @@ def test_no_case_is_more_alike_than_the_one_that_a_message_is_of() -> None:
         scores = {one.case: one.score for one in alike}
         assert scores.get(case) == alike[0].score, f"{case}: {scores}"
         assert case in [one.case for one in alike[:5]]
+
+
+def test_the_same_trouble_in_another_model_is_shown_with_the_case_that_it_is_of() -> None:
+    for case, raised in recorded_errors():
+        told = render_explain_text(explained(of_another_model(raised.message)), Paper(10_000))
+        assert f"  {case}: " in told, case
 
 
 def test_with_its_frames_the_case_that_a_message_is_of_stands_first() -> None:
@@ -266,6 +286,15 @@ def test_what_is_pasted_is_read_from_standard_input(
     monkeypatch.setattr(sys, "stdin", pasted)
     assert ended_with() == 0
     assert "patterns::broken: A broken pattern." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("project")
+def test_without_standard_input_a_file_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert ended_with() == 4
+    assert "There is no standard input here" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("project")

@@ -95,9 +95,11 @@ def _read(name: str) -> bytes:
     """Read as much as a pasted text may have.
 
     Raises:
-        ConfigurationError: there is no such file, or it cannot be read.
+        ConfigurationError: there is no such file or no standard input, or it cannot be read.
     """
     if name == "-":
+        if sys.stdin is None:
+            raise ConfigurationError("There is no standard input here; name a file with the traceback.")
         if sys.stdin.isatty():
             tell("paste the traceback, then press Ctrl-D (Ctrl-Z and Enter on Windows).")
         return _some(sys.stdin.buffer)
