@@ -54,13 +54,15 @@ REASON = re.compile(r"\s*(?:(?:error|cause|Caused by):|[\u00d7╰]\S*)\s*(?=\S)"
 class Build(msgspec.Struct, frozen=True):
     """What goes into an environment: the wheel, and the packages beside it.
 
-    ``stamp`` tells one local wheel from another that took its name.
+    ``stamp`` tells one local wheel from another that took its name. With ``wheels_only`` nothing is built from source, which
+    would run code of those packages outside of the environment.
     """
 
     release: str
     wheel: Wheel
     packages: tuple[str, ...]
     stamp: str = ""
+    wheels_only: bool = False
 
 
 def python_of(location: Path) -> Path:
@@ -99,7 +101,8 @@ def build_environment(location: Path, build: Build, log: Path) -> None:
     drop_environment(location)
     _uv(["venv", "--no-project", "--python", build.wheel.executable, str(location)], build, os.environ, log)
     private = {"UV_CACHE_DIR": str(location / "uv-cache")} if build.wheel.source is Source.DEFAULT else {}
-    install = ["pip", "install", "--python", str(python_of(location)), _requirement(build), *build.packages]
+    only = ["--only-binary", ":all:"] if build.wheels_only else []
+    install = ["pip", "install", "--python", str(python_of(location)), *only, _requirement(build), *build.packages]
     _uv(install, build, {**private, **os.environ}, log)
     write_atomically(location / COMPLETE, _encoded(build))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recompat.model import Record
 
-__all__ = ["Project", "Setup", "load_setup"]
+__all__ = ["Project", "Setup", "load_setup", "probe_digest"]
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -142,10 +142,10 @@ def load_setup(project: Project, options: Options) -> Setup:
     known = [case for file in files for case in file.cases]
     default = default_cases(known, matrix.default_cases)
     cases = select_cases(known, options.keyword) if options.keyword else default
-    return Setup(project, options, matrix, files, cases, _digest(probe_folder()))
+    return Setup(project, options, matrix, files, cases, probe_digest())
 
 
-def _digest(folder: Path) -> str:
+def probe_digest() -> str:
     """One digest for all the probe's source."""
-    parts = sorted((path.name, path.read_bytes()) for path in folder.glob("*.py"))
+    parts = sorted((path.name, path.read_bytes()) for path in probe_folder().glob("*.py"))
     return hashlib.sha256(b"".join(name.encode() + b"\0" + content + b"\0" for name, content in parts)).hexdigest()

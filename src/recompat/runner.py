@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["Event", "ProbeEnd", "Spawn", "Started", "probe_folder", "run_probe", "start_probe"]
+__all__ = ["Event", "ProbeEnd", "Spawn", "Started", "probe_folder", "run_probe", "start_logged", "start_probe"]
 
 POLL_SECONDS = 0.02
 LOG_BYTES = 4_000_000  # of what the probes of an environment print
@@ -68,19 +68,25 @@ def probe_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def start_probe(python: Path, arguments: Sequence[str], log: Path) -> Started:
+def start_probe(python: Path, arguments: Sequence[str], log: Path, environ: Mapping[str, str] | None = None) -> Started:
     """Start the probe by path. It gets a few of our environment variables and no more: it runs other people's code."""
     flags = ["-I", "-X", "faulthandler"] + ([] if "--facts" in arguments else ["-B"])
-    environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ} if environ is None else environ
+    return start_logged([str(python), *flags, str(probe_folder() / "__main__.py"), *arguments], log, passed_on)
+
+
+def start_logged(command: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path | None = None) -> Started:
+    """Start a command in a process group of its own, in ``folder``; what it prints goes to ``log``, up to a limit."""
     log.parent.mkdir(parents=True, exist_ok=True)
     reading, writing = os.pipe()
     try:
-        probe = subprocess.Popen(
-            [str(python), *flags, str(probe_folder() / "__main__.py"), *arguments],
+        process = subprocess.Popen(
+            command,
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
             env=environ,
+            cwd=folder,
             start_new_session=True,
         )
     except BaseException:
@@ -89,7 +95,7 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path) -> Started:
     finally:
         os.close(writing)
     threading.Thread(target=_keep, args=(reading, log), daemon=True).start()
-    return probe
+    return process
 
 
 def _keep(pipe: int, log: Path) -> None:

@@ -141,7 +141,7 @@ class Work:
         return msgspec.structs.replace(record, results=dated, run=run)
 
     def _install(self, wheel: Wheel, log: Path) -> None:
-        build = Build(str(self._release), wheel, self._setup.matrix.packages_for(self._release), stamp(wheel.offer.url))
+        build = self._build(wheel)
         if is_built(self._location, build):
             self._progress.say("environment kept from an earlier run")
             return
@@ -149,6 +149,10 @@ class Work:
             self._announce()
         with self._progress.step("installing", f"{wheel.offer.filename} ({wheel.source})"):
             build_environment(self._location, build, log)
+
+    def _build(self, wheel: Wheel) -> Build:
+        packages = self._setup.matrix.packages_for(self._release)
+        return Build(str(self._release), wheel, packages, stamp(wheel.offer.url))
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = read_facts(job, wheel.origin)
