@@ -11,7 +11,7 @@ from recompat.errors import ConfigurationError
 if TYPE_CHECKING:
     from recompat.project import Project
 
-__all__ = ["existing_folder", "index_url", "project_of"]
+__all__ = ["existing_folder", "index_url", "nearest_project", "project_of"]
 
 MATRIX = Path("matrix", "matrix.toml")
 
@@ -52,10 +52,15 @@ def project_of(given: argparse.Namespace) -> Project:
         if not (given.project / MATRIX).is_file():
             raise ConfigurationError(f"{given.project} has no {MATRIX.as_posix()}; name the folder that has it.")
         return Project(given.project.resolve(), given.records)
-    here = Path.cwd()
-    found = next((folder for folder in (here, *here.parents) if (folder / MATRIX).is_file()), None)
+    found = nearest_project()
     if found is None:
         raise ConfigurationError(
             f"There is no {MATRIX.as_posix()} here or in a folder above; go to a project, or name one with --project."
         )
     return Project(found, given.records)
+
+
+def nearest_project() -> Path | None:
+    """The nearest folder from here upwards that has a matrix, if there is one."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / MATRIX).is_file()), None)

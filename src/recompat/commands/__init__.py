@@ -17,6 +17,7 @@ from recompat.commands import (
     reproduce,
     restored,
     show,
+    try_file,
     versions,
 )
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "diff": diff,
     "bisect": bisect,
     "explain": explain,
+    "try": try_file,
     "reproduce": reproduce,
     "restored": restored,
     "library": library,

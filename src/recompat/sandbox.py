@@ -1,0 +1,56 @@
+"""Where a file from elsewhere runs: a home and a temporary folder of its own, and none of the caller's secrets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recompat.errors import ConfigurationError
+from recompat.runner import Started, start_logged, start_probe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PASSED_ON", "Sandbox"]
+
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "LD_LIBRARY_PATH", "CXX")
+RUNNER = Path(__file__).with_name("script_runner.py")
+
+
+class Sandbox:
+    """Starts probes and scripts with an environment of a few variables.
+
+    It keeps the caller's variables and nothing else away: a script may read whatever files its user may.
+
+    Args:
+        folder: a temporary folder, for ``HOME`` and ``TMPDIR``, and the working folder of scripts.
+        passed: names of variables to pass on besides.
+
+    Raises:
+        ConfigurationError: one of them is not set.
+    """
+
+    def __init__(self, folder: Path, passed: Sequence[str]) -> None:
+        absent = [name for name in passed if name not in os.environ]
+        if absent:
+            raise ConfigurationError(f"--env {absent[0]}: there is no such variable here; set it, or leave it out.")
+        self._folder = folder
+        self._named = {name: os.environ[name] for name in passed}
+
+    def probe(self, python: Path, arguments: Sequence[str], log: Path) -> Started:
+        """Start a probe."""
+        return start_probe(python, arguments, log, self._environ())
+
+    def script(self, python: Path, arguments: Sequence[str], log: Path) -> Started:
+        """Start the runner of scripts; the script is its last argument, and its folder is the working folder."""
+        command = [str(python), "-I", "-B", "-X", "faulthandler", str(RUNNER), *arguments]
+        return start_logged(command, log, self._environ(), Path(arguments[-1]).parent)
+
+    def _environ(self) -> Mapping[str, str]:
+        home, temporary = self._folder / "home", self._folder / "tmp"
+        home.mkdir(exist_ok=True)
+        temporary.mkdir(exist_ok=True)
+        kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        own = {"HOME": str(home), **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary))}
+        return {**kept, **own, **self._named}
