@@ -83,6 +83,8 @@ def told(module: ModuleType, forward: dict[str, str], recompute: dict[str, str])
         ({"grad.enabled": "on"}, {"grad.enabled": "off"}, ["grad mode: forward on, recompute off"]),
         ({"training.m": "train"}, {"training.m": "eval"}, ["module m: forward train, recompute eval"]),
         ({"training.m": "train"}, {}, []),
+        ({"modes.dispatch": "none"}, {"modes.dispatch": "FakeTensorMode, ProxyTorchDispatchMode"}, []),  # compilation
+        ({"modes.dispatch": "none"}, {"modes.dispatch": "Own"}, ["torch-dispatch modes: forward none, recompute Own"]),
         (
             {"training.m": "train"},
             {"training.m": "train", "training.m.drop": "eval"},

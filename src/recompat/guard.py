@@ -29,6 +29,7 @@ FUNCTION = "_checkpoint_without_reentrant"  # 2.0
 
 log = logging.getLogger(__name__)
 _compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+_untraced: Callable[[Any], Any] = getattr(torch, "_disable_dynamo", lambda function: function)  # not in 2.0
 _lock = threading.Lock()
 _active: List[guard] = []
 _covers: List[_Cover] = []
@@ -71,6 +72,7 @@ class guard(ContextDecorator):  # noqa: N801  (torch names such scopes so: no_gr
         self.action = action
         self.ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
 
+    @_untraced
     def __enter__(self) -> guard:  # noqa: PYI034  (Python 3.8 has no Self)
         with _lock:
             if not _active:
@@ -78,6 +80,7 @@ class guard(ContextDecorator):  # noqa: N801  (torch names such scopes so: no_gr
             _active.append(self)
         return self
 
+    @_untraced
     def __exit__(self, *error: object) -> None:
         with _lock:
             del _active[len(_active) - 1 - _active[::-1].index(self)]

@@ -18,6 +18,7 @@ Settings = Dict[str, str]
 
 ABSENT = "absent"
 STATE = "rng."  # no setting: checkpoint restores torch's generators, and each draw of a program moves the others
+TRACING = "ProxyTorchDispatchMode"  # torch.compile traces backward: no recompute of anything
 DEVICE_MODE = "DeviceContext"  # sets the default device, which is a setting of its own
 BACKENDS = {"sdpa.math": "MATH", "sdpa.flash": "FLASH", "sdpa.mem_efficient": "EFFICIENT", "sdpa.cudnn": "CUDNN"}
 LABELS = {
@@ -74,7 +75,7 @@ def read(function: Callable[..., Any]) -> Settings:
 
 def differing(forward: Settings, recompute: Settings) -> Iterator[str]:
     """Name the settings that differ; not the grad mode that a reentrant checkpoint turns on in recompute."""
-    if forward == recompute:
+    if forward == recompute or TRACING in value(recompute, "modes.dispatch").split(", "):
         return
     inherited([forward, recompute])
     for name in sorted(forward.keys() | recompute.keys()):

@@ -18,7 +18,8 @@ from torch.utils.checkpoint import checkpoint as torchs_own
 from recompat.guard import SettingsChanged, SettingsChangedWarning, checkpoint, guard
 
 HELD = functools.partial(torchs_own, use_reentrant=False)  # as transformers holds it, from before any guard
-SINCE_2_1 = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 1)
+RELEASE = tuple(map(int, torch.__version__.split(".")[:2]))
+SINCE_2_1 = RELEASE >= (2, 1)
 WATCHED = ("_checkpoint_without_reentrant", *(f"_checkpoint_without_reentrant_generator{end}" for end in ("", "_impl")))
 
 
@@ -259,6 +260,29 @@ def threads_are_silent():
     for thread in threads:
         thread.join()
     assert names() == before
+
+
+def compiled_with_its_scope_is_left_alone():
+    needs(SINCE_2_1)
+
+    def step(x):
+        with guard():
+            return torchs_own(attend, x, use_reentrant=False).sum()
+
+    before = names()
+    x = tensor()
+    for backend in ("eager", "aot_eager"):
+        torch.compile(step, backend=backend)(x).backward()
+    assert names() == before
+    assert x.grad.shape == x.shape
+
+
+def compiled_within_is_silent():
+    needs(RELEASE >= (2, 5))  # before, torch itself refuses this
+    compiled = torch.compile(attend, backend="aot_eager")
+    with guard():
+        torchs_own(compiled, tensor(), use_reentrant=False).sum().backward()
+        torchs_own(compiled, tensor(), use_reentrant=True).sum().backward()
 
 
 def compiled_is_left_alone():
