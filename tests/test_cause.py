@@ -6,7 +6,7 @@ from builders import CHECKPOINT_ERROR, PASSES, differs, ends, raises
 from evidence_builders import call, evidence, recompute
 from real_events import RELEASES, real_result
 from recompat.cause import cause, watched_otherwise
-from recompat.model import Disagreement, DisagreementKind, Evidence, Outcome, Replay, Trial
+from recompat.model import Disagreement, DisagreementKind, Evidence, Mismatch, Outcome, Replay, TensorMeta, Trial
 
 RAISES = raises()
 MATH = {"sdpa.flash": "off", "sdpa.mem_efficient": "off", "sdpa.math": "on", "sdpa.cudnn": "off"}
@@ -234,6 +234,22 @@ def test_what_is_told_where_no_setting_changed(calls: tuple[object, ...], words:
 )
 def test_what_the_message_counts_is_told(disagreement: Disagreement, words: str) -> None:
     assert told(call(0, "a"), recompute(0, "a"), trial=raises(disagreement=disagreement)) == words
+
+
+def test_tensors_that_came_out_otherwise_are_told_where_nothing_else_differs() -> None:
+    float32, bfloat16 = (TensorMeta((4, 3), f"torch.{name}", "cpu") for name in ("float32", "bfloat16"))
+    longer = TensorMeta((4, 6), "torch.float32", "cpu")
+    calls = call(0, "a"), recompute(0, "a")
+    one = raises(mismatches=(Mismatch(1, float32, bfloat16),))
+    assert told(*calls, trial=one) == (
+        "Settings and operators were the same in forward and recompute, yet the saved tensor at position 1 came out with "
+        "another dtype (torch.float32, then torch.bfloat16): what the function reads was not the same."
+    )
+    many = raises(mismatches=tuple(Mismatch(place, float32, longer) for place in range(7)))
+    words = told(*calls, trial=many) or ""
+    assert "the saved tensors at positions 0, 1, 2, 3, 4 and 2 more came out with another shape" in words
+    assert "(the first [4, 3], then [4, 6])" in words
+    assert "came out" not in (told(call(0, "a"), recompute(0, "b"), trial=one) or "")
 
 
 @pytest.mark.parametrize(

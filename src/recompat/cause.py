@@ -10,14 +10,15 @@ from recompat.replays import bare_name
 from recompat.wording import clauses, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from recompat.evidence import Pair
-    from recompat.model import Evidence, Trial
+    from recompat.model import Evidence, Mismatch, Trial
 
 __all__ = ["cause", "watched_otherwise"]
 
 TOLD: Final = frozenset({Outcome.RAISES, Outcome.DIFFERS, Outcome.CRASH, Outcome.TIMEOUT})
+MOST_PLACES: Final = 5
 UNKNOWN: Final = "The evidence does not tell why"
 MESSAGES: Final = {
     DisagreementKind.MORE_TENSORS: "recompute went on to save more tensors than forward had",
@@ -40,8 +41,11 @@ def cause(trial: Trial, evidence: Evidence | None) -> str | None:
     told = " ".join(_sentences(trial, pair))
     if told:
         return told
-    several = "settings and operators were the same in forward and recompute"
-    return f"{UNKNOWN}: {several}{_reservation(evidence)}."
+    same = f"settings and operators were the same in forward and recompute{_reservation(evidence)}"
+    mismatches = trial.raised.mismatches if trial.raised else ()
+    if mismatches and not evidence.unwatched:
+        return f"{_capital(same)}, yet {_saved(mismatches)}: what the function reads was not the same."
+    return f"{UNKNOWN}: {same}."
 
 
 def watched_otherwise(trial: Trial, evidence: Evidence | None, warm: Trial | None = None) -> str | None:
@@ -89,6 +93,24 @@ def _operators(pair: Pair) -> str:
     if gone and new:
         return f"where forward ran {gone}, recompute ran {new}"
     return f"recompute ran {new}, which forward did not" if new else f"forward ran {gone}, which recompute did not"
+
+
+def _saved(mismatches: Sequence[Mismatch]) -> str:
+    """Say which saved tensors came out otherwise, and how the first of them did."""
+    first, many = mismatches[0], len(mismatches)
+    places = [f"{one.position}" for one in mismatches[:MOST_PLACES]] + [f"{many - MOST_PLACES} more"] * (
+        many > MOST_PLACES
+    )
+    which = f"the saved tensor{'s' * (many > 1)} at position{'s' * (many > 1)} {joined(places)}"
+    if not first.fields:
+        return f"{which} came out otherwise"
+    name = first.fields[0]
+    before, after = (_value(getattr(tensor, name)) for tensor in (first.saved, first.recomputed))
+    return f"{which} came out with another {name} ({'the first ' * (many > 1)}{before}, then {after})"
+
+
+def _value(value: object) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
 
 
 def _recompute_raised(pair: Pair) -> Iterator[str]:
