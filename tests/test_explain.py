@@ -262,7 +262,10 @@ def test_the_release_that_the_text_names_is_taken(
 
 
 @pytest.mark.usefixtures("project")
-def test_all_that_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_all_that_is_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")  # as wide as it is without a terminal; a parallel run says otherwise
     (tmp_path / "log").write_text(f"{TRACEBACK}{METADATA}\n{TRACEBACK}{COUNT}")
     assert ended_with(str(tmp_path / "log"), "--torch", "2.9.1") == 0
     check_golden("explain.txt", settled(capsys.readouterr().out))
