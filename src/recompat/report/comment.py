@@ -15,7 +15,7 @@ from recompat.report.entries import environment_names, grouped, releases, told_o
 from recompat.report.findings import item_text
 from recompat.report.markdown import code, escape, families_table
 from recompat.report.notes import GRAVEST_FIRST, conclusion, counted, totals
-from recompat.report.style import DRIFT, cell_text, ending_text, legend, mark
+from recompat.report.style import cell_text, legend, plain_cell_text
 from recompat.report.text import shorten
 from recompat.summary import UNEXPECTED, Cell, Row
 
@@ -66,7 +66,7 @@ def _unexpected(line: _Line) -> bool:
 
 
 def _changes(line: _Line) -> bool:
-    return len({_ending(cell) for cell in _run(line[1])}) > 1
+    return len({plain_cell_text(cell) for cell in _run(line[1])}) > 1
 
 
 def _gravity(line: _Line) -> int:
@@ -84,7 +84,7 @@ def _drawn(summary: Summary, line: _Line) -> str:
     known = {cell.environment: names[cell.environment] for cell in _run(cells)}
     alike: dict[str, list[Cell]] = {}
     for cell in _run(cells):
-        alike.setdefault(_ending(cell), []).append(cell)
+        alike.setdefault(plain_cell_text(cell), []).append(cell)
     ends = "; ".join(escape(f"{_widest(held)} on {releases(known, held)}") for held in alike.values())
     return f"| {code(shorten(row.id, LONGEST_NAME))} | {ends} |"
 
@@ -92,11 +92,6 @@ def _drawn(summary: Summary, line: _Line) -> str:
 def _widest(alike: Sequence[Cell]) -> str:
     """Write the cell with the largest difference, of cells that are the same but for that."""
     return cell_text(max(alike, key=lambda cell: inf if cell.max_abs_diff is None else cell.max_abs_diff))
-
-
-def _ending(cell: Cell) -> str:
-    """Write a cell without its number, which is another on every release."""
-    return " ".join(filter(None, (ending_text(cell), DRIFT.label if cell.drift else "", mark(cell))))
 
 
 def _body(lines: Sequence[str], room: int, noun: str) -> str:

@@ -39,6 +39,7 @@ __all__ = [
     "legend",
     "mark",
     "paint",
+    "plain_cell_text",
     "replay_text",
     "report_link",
     "verified_text",
@@ -148,6 +149,11 @@ def largest(cell: Cell) -> str:
 def cell_text(cell: Cell) -> str:
     """Write a cell of the table, in full."""
     return " ".join(filter(None, (ending_text(cell), drift_text(cell), mark(cell))))
+
+
+def plain_cell_text(cell: Cell) -> str:
+    """Write a cell of the table without the number of its drift, which is another on each release."""
+    return " ".join(filter(None, (ending_text(cell), DRIFT.label if cell.drift else "", mark(cell))))
 
 
 def ending_text(cell: Cell) -> str:

@@ -40,7 +40,7 @@ from recompat.report.style import (
     cell_text,
     ending_text,
     legend,
-    mark,
+    plain_cell_text,
     report_link,
 )
 from recompat.report.text import clean
@@ -195,7 +195,7 @@ class _Maker:
             yield Run(clean(where), text, kind, held[0][1])
 
     def _alike(self, cell: Cell) -> tuple[str, FaceKind, str]:
-        return self._columns[cell.environment][1].platform, face(cell), _words(cell)
+        return self._columns[cell.environment][1].platform, face(cell), clean(plain_cell_text(cell))
 
     def _cell(self, cell: Cell, target: str) -> GridCell:
         old = cell.date is not None and self._columns[cell.environment][1].trouble is not None
@@ -223,13 +223,6 @@ def _classes(*names: str) -> Markup:
 
 def _file(row: Row) -> Part:
     return Part("digest", clean(row.file), lines=(f"SHA-256 {clean(row.sha256)}",))
-
-
-def _words(cell: Cell) -> str:
-    """How a cell ended, without the number of a drift, which is another on each release."""
-    return clean(
-        " ".join(filter(None, (ending_text(cell), FACES[FaceKind.DRIFT].label if cell.drift else "", mark(cell))))
-    )
 
 
 def _by_case(found: Sequence[T]) -> dict[str, list[T]]:
