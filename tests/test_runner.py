@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recompat.runner import LOG_BYTES, run_probe, start_probe
+from support.sessions import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,22 +57,19 @@ def test_a_signal_is_told(tmp_path: Path) -> None:
 def test_silence_ends_the_probe_and_its_group(tmp_path: Path) -> None:
     source = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); open(sys.argv[1] + '.pid', 'w').write(str(p.pid)); p.wait()"
     begin = time.monotonic()
-    end = run(tmp_path, source, patience=0.5)
+    end = run(tmp_path, source, patience=2)
     assert end.stalled
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 20
     child = int((tmp_path / "out.pid").read_text())
-    deadline = time.monotonic() + 2
-    while time.monotonic() < deadline and _alive(child):
-        time.sleep(0.02)
-    assert not _alive(child)
+    wait_for(lambda: not _alive(child), "the probe's child ends with it")
 
 
 def test_every_event_renews_the_patience(tmp_path: Path) -> None:
     source = (
         WRITE
-        + r"""[(out.write(b'{"event": "started"}\n'), time.sleep(0.2)) for _ in range(6)]; out.write(b'{"event": "end"}\n')"""
+        + r"""[(out.write(b'{"event": "started"}\n'), time.sleep(0.5)) for _ in range(6)]; out.write(b'{"event": "end"}\n')"""
     )
-    assert run(tmp_path, source, patience=0.6).whole
+    assert run(tmp_path, source, patience=2).whole
 
 
 def test_it_can_be_stopped(tmp_path: Path) -> None:
@@ -100,11 +98,8 @@ def test_the_probe_gets_few_of_our_variables(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("SECRET_TOKEN", "1")
     probe = start_probe(_env_printer(tmp_path), [], tmp_path / "log")
     assert probe.wait() == 0
-    deadline = time.monotonic() + 5
-    while "PATH=" not in (printed := (tmp_path / "log").read_text()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert "PATH=" in printed
-    assert "SECRET_TOKEN" not in printed
+    wait_for(lambda: "PATH=" in _printed(tmp_path / "log"), "the variables are in the log")
+    assert "SECRET_TOKEN" not in _printed(tmp_path / "log")
 
 
 def test_endless_output_does_not_fill_the_disk(tmp_path: Path) -> None:
@@ -112,10 +107,15 @@ def test_endless_output_does_not_fill_the_disk(tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\nexec yes\n")
     script.chmod(0o755)
     probe = start_probe(script, [], tmp_path / "log")
-    time.sleep(0.5)
+    wait_for(lambda: len(_printed(tmp_path / "log")) > LOG_BYTES, "the log is full")
     os.killpg(probe.pid, signal.SIGKILL)
     probe.wait()
-    assert LOG_BYTES <= (tmp_path / "log").stat().st_size < LOG_BYTES + 1000
+    assert (tmp_path / "log").stat().st_size < LOG_BYTES + 1000
+
+
+def _printed(log: Path) -> str:
+    """What is in a log so far: a thread writes it, and makes it, in its own time."""
+    return log.read_text() if log.exists() else ""
 
 
 def _env_printer(folder: Path) -> Path:

@@ -39,7 +39,7 @@ import os, pathlib, time
 if os.fork() == 0:
     pathlib.Path({note!r}).write_text(str(os.getpid()))
     time.sleep(60)
-while not pathlib.Path({note!r}).exists():
+while not (pathlib.Path({note!r}).exists() and pathlib.Path({note!r}).read_text()):
     time.sleep(0.01)
 """
 SPAWNS = """
