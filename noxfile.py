@@ -75,6 +75,14 @@ def workflows(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def docs(session: nox.Session) -> None:
+    """Build the site of the documentation in docs/_build; a link within the repository that leads nowhere is an error."""
+    session.install(*nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "docs"))
+    options = ("--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "--quiet")
+    session.run("sphinx-build", *options, "--conf-dir", "docs", ".", "docs/_build", *session.posargs)
+
+
+@nox.session(default=False)
 def types(session: nox.Session) -> None:
     """Check types, strictly."""
     _install(session, "types")
