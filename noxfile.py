@@ -58,6 +58,13 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def faults(session: nox.Session) -> None:
+    """Inject faults for real, many times; ``-- [NAME] [--times N] [--seed S]`` says which, and docs/reliability.md what came of it."""
+    _install(session, "test")
+    session.run("python", "-m", "faults", *session.posargs, env={"PYTHONPATH": "tests"})
+
+
+@nox.session(default=False)
 def lint(session: nox.Session) -> None:
     """Check style and format."""
     _install(session, "lint")
