@@ -14,7 +14,7 @@
 # ///
 """Compatibility of activation-checkpointing patterns with PyTorch releases.
 
-The block above repeats pyproject.toml's dependencies (a test holds them together): nox makes an environment of them for
+The block above repeats what pyproject.toml has in its extra `run` (a test holds them together): nox makes an environment of them for
 itself, so that nothing but nox[uv] has to be installed beforehand.
 """
 
@@ -37,7 +37,7 @@ define_sessions(ROOT)
 
 def _install(session: nox.Session, *groups: str) -> None:
     """Install recompat as it stands here, and the dependency groups."""
-    session.install("-e", ".", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), *groups))
+    session.install("-e", ".[run]", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), *groups))
 
 
 @nox.session(default=False)

@@ -35,6 +35,12 @@ LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json
     [
         (ConfigurationError("It is wrong.", ("first", "second")), 4, "recompat: It is wrong.\n  - first\n  - second\n"),
         (NothingSelected("No case matches."), 5, "recompat: No case matches.\n"),
+        (
+            ModuleNotFoundError("No module named 'msgspec.json'", name="msgspec.json"),
+            4,
+            "recompat: This needs more than recompat alone: msgspec is not installed; "
+            'python -m pip install "recompat[run]" brings it.\n',
+        ),
         (KeyboardInterrupt(), 2, "recompat: Interrupted; finished records stay.\n"),
         (
             FULL,
@@ -74,6 +80,13 @@ def test_a_fault_of_ours_keeps_its_traceback(capsys: pytest.CaptureFixture[str])
         _ = 1 / 0
     assert ending.value.code == 3
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_module_of_ours_that_is_missing_is_a_fault_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending, ends_well():
+        raise ModuleNotFoundError("No module named 'recompat.nowhere'", name="recompat.nowhere")
+    assert ending.value.code == 3
+    assert "No module named 'recompat.nowhere'" in capsys.readouterr().err
 
 
 def test_what_the_encoding_lacks_is_escaped() -> None:

@@ -60,7 +60,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         mistyped = re.search(r"^argument COMMAND: invalid choice: '?(.*?)'? \(choose from (.*?)\)", message)
         if mistyped is not None:
-            from recompat.tables import close_to
+            from recompat.near import close_to
 
             there = re.findall(r"[\w-]+", mistyped[2])
             raise ConfigurationError(f"There is no command {mistyped[1]}; {close_to(mistyped[1], there)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import signal
+import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,6 +22,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.ELOOP, errno.ENAMETOOLONG}
 IN_THE_WAY |= {errno.EBUSY, errno.EXDEV}  # something is mounted there
 LOCKED = {errno.EROFS, errno.EACCES, errno.EPERM}
+EXTRA = 'python -m pip install "recompat[run]" brings it.'
 
 
 @contextlib.contextmanager
@@ -32,6 +34,12 @@ def ends_well(note: Callable[[ExitCode], None] = lambda _: None) -> Iterator[Non
         yield
     except RecompatError as error:
         _end(str(error), error.exit_code, note)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in {"", "recompat", "recompat_probe", *sys.stdlib_module_names}:
+            _fail(error, note)
+        else:
+            _end(f"This needs more than recompat alone: {package} is not installed; {EXTRA}", ExitCode.USAGE, note)
     except KeyboardInterrupt:
         _end("Interrupted; finished records stay.", ExitCode.INTERRUPTED, note)
     except OSError as error:

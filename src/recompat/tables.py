@@ -6,7 +6,6 @@ A file is described by frozen ``Row`` types, one per table. Reading goes key by 
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import re
 import tomllib
 from enum import Enum
@@ -19,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from recompat.errors import ConfigurationError
+from recompat.near import close_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,13 +125,6 @@ def read_row(table: object, kind: type[R], where: str, faults: Faults) -> R | No
     for key, what in row.problems(faults.path.parent):
         faults.add(_under(where, key), what)
     return row if len(faults.found) == before else None
-
-
-def close_to(name: str, known: Iterable[str]) -> str:
-    """End a sentence with what a name may have been meant to be, or with what there is."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"there is {', '.join(names) or 'none'}."
 
 
 def _not_toml(message: str, text: str) -> str:
