@@ -31,8 +31,9 @@ from recompat.nox import define_sessions
 
 nox.needs_version = ">=2025.10"
 nox.options.default_venv_backend = "uv"
+nox.options.sessions = ["matrix"]
 
-define_sessions(ROOT)
+define_sessions(__file__)
 
 
 def _install(session: nox.Session, *groups: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recompat.ending import ends_well, leave
+from recompat.ending import EXTRA, ends_well, leave
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ LOCKED = PermissionError(errno.EACCES, "Permission denied", "reports/matrix.json
         (
             ModuleNotFoundError("No module named 'msgspec.json'", name="msgspec.json"),
             4,
-            "recompat: This needs more than recompat alone: msgspec is not installed; "
-            'python -m pip install "recompat[run]" brings it.\n',
+            f"recompat: This needs more than recompat alone: msgspec is not installed; {EXTRA}\n",
         ),
         (KeyboardInterrupt(), 2, "recompat: Interrupted; finished records stay.\n"),
         (

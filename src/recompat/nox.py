@@ -39,9 +39,13 @@ PR_SET_PDEATHSIG = 1
 EMPTY_ENVIRONMENT = 1 << 18  # bytes
 
 
-def define_sessions(root: Path) -> None:
-    """Define ``probe(torch=…)``, ``matrix`` (the default), ``watch`` and ``report`` for the project in ``root``."""
-    project, run = Project(root.resolve()), RunFolder()
+def define_sessions(noxfile: Path | str) -> None:
+    """Define ``probe(torch=…)``, ``matrix``, ``watch`` and ``report`` for the project of a noxfile, or in a folder.
+
+    None of them runs by default: put ``matrix`` into ``nox.options.sessions`` beforehand if it should.
+    """
+    folder = Path(noxfile).resolve()
+    project, run = Project(folder if folder.is_dir() else folder.parent), RunFolder()
     heed_sigterm()
     if run.mine:
         atexit.register(_close, run)
@@ -58,7 +62,7 @@ def define_sessions(root: Path) -> None:
         with ends_well(run.note):
             Plan(project, run, parse_options(session.posargs)).probe(Version(torch), Path(session.virtualenv.location))
 
-    @nox.session(venv_backend="none", requires=_probes(required.matrix))
+    @nox.session(venv_backend="none", requires=_probes(required.matrix), default=False)
     def matrix(session: nox.Session) -> None:
         """Run what has to be run, hold it against the expectations, and write the reports."""
         with ends_well(run.note):
@@ -132,10 +136,16 @@ def _will_probe() -> bool:
 
     A wrong guess does no harm: what has to be said beforehand is said late, or where it was not needed.
     """
-    named = any(word.startswith(("matrix", "probe", "watch")) for word in _own())
     others = ("-s", "-e", "-k", "-t", "--session", "--keyword", "--tag")
+    chosen = any(word.startswith(others) for word in _own())
+    named = any(word.startswith(("matrix", "probe", "watch")) for word in (*_own(), *_by_default(chosen)))
     lists = any(word.startswith(("-l", "--list")) for word in _own())
-    return not lists and (named or not any(word.startswith(others) for word in _own()))
+    return named and not lists
+
+
+def _by_default(chosen: bool) -> Sequence[str]:
+    """The sessions that the noxfile itself has run, so far as it said so yet, where none was chosen."""
+    return () if chosen else tuple(map(str, nox.options.sessions or ()))
 
 
 def _in_parallel() -> bool:
