@@ -11,16 +11,21 @@ import hashlib
 import re
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from recompat.casedoc import About, DocFault, read_about
 from recompat.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["Case", "CaseFile", "read_case_file", "read_case_files"]
 
 PREFIX = "case_"
 FAMILY = re.compile(r"[^\W_]\w*(?:-\w+)*")
+DEFINED = re.compile(rb"\b(?:def|class)[\s\\]+" + PREFIX.encode())
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -78,7 +83,7 @@ def read_case_file(path: Path) -> CaseFile:
         source = _read(path)
         sha256 = hashlib.sha256(source).hexdigest()
         tree = _parsed(path, source)
-        cases = _cases(path, tree)
+        cases = _cases(path, source, tree)
     except _Fault as error:
         return CaseFile(path, "", unknown, f"{shown}{error}")
     twice = [name for name, count in Counter(case.id for case in cases).items() if count > 1]
@@ -121,19 +126,24 @@ def _parsed(path: Path, source: bytes) -> ast.Module:
         raise _Fault(f" is not valid Python: {str(error) or 'it is nested too deeply'}.") from error
 
 
-def _cases(path: Path, tree: ast.Module) -> tuple[Case, ...]:
+def _cases(path: Path, source: bytes, tree: ast.Module) -> tuple[Case, ...]:
     plain = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
-    for node in ast.walk(tree):
-        if isinstance(node, DEFINITIONS) and node.name.startswith(PREFIX) and node not in plain:
-            raise _Fault(
-                f" defines {node.name} in line {node.lineno} otherwise than as a plain function at its top level."
-            )
+    if len(DEFINED.findall(source)) != len(plain):  # a walk through the whole tree takes longer than parsing it
+        _check_definitions(tree, plain)
     if not plain:
         raise _Fault(f" defines no case; a case is a function whose name starts with {PREFIX}.")
     if any(node.name == PREFIX for node in plain):
         raise _Fault(f" defines a case without a name; add one after {PREFIX}.")
     family, names = _named_family(tree) or path.stem, [node.name.removeprefix(PREFIX) for node in plain]
     return tuple(_case(path.stem, family, node, names) for node in plain)
+
+
+def _check_definitions(tree: ast.Module, plain: Sequence[ast.FunctionDef]) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, DEFINITIONS) and node.name.startswith(PREFIX) and node not in plain:
+            raise _Fault(
+                f" defines {node.name} in line {node.lineno} otherwise than as a plain function at its top level."
+            )
 
 
 def _case(stem: str, family: str, node: ast.FunctionDef, names: list[str]) -> Case:

@@ -39,6 +39,8 @@ class Pair(msgspec.Struct, frozen=True):
     def changes(self) -> tuple[Change, ...]:
         """The settings that were not the same; the grad mode that reentrant checkpointing itself turns on is none."""
         one, other = self.forward.settings, self.recompute.settings
+        if one == other:
+            return ()
         names = sorted({name for name, _ in one.items() ^ other.items()})
         found = (Change(name, one.get(name), other.get(name)) for name in names)
         return tuple(change for change in found if not self._own_doing(change))
@@ -120,6 +122,8 @@ def operator_diff(
         may_stop: whether ``after`` may end before ``before`` does without differing from it.
         most: how many lines; one more says how many were left out.
     """
+    if before == after:
+        return ()
     lines = _lines(tuple(before), tuple(after), may_stop=may_stop)
     return lines if len(lines) <= most else (*lines[:most], f"and {len(lines) - most} more")
 

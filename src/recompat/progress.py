@@ -7,10 +7,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -21,6 +17,8 @@ class Progress:
     """Tells, for one release, which step it is at and for how long. ``seconds`` holds what each step took."""
 
     def __init__(self, label: str, *, quiet: bool = False) -> None:
+        from rich.console import Console  # a third of what starting takes, and where all stands nothing is told
+
         self._label = label
         self._quiet = quiet
         self._console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
@@ -42,6 +40,9 @@ class Progress:
                 self.say(text)
                 yield
             else:
+                from rich.progress import Progress as Bar
+                from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
                 columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
                 with Bar(*columns, console=self._console, transient=True) as bar:
                     task = bar.add_task(f"{self._label}  {text}", total=None)
