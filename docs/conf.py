@@ -36,7 +36,7 @@ html_show_sphinx = False
 
 ORDER = (
     *("../README", "cases", "guard", "library", "restored"),
-    *("reference", "architecture", "../CHANGELOG"),
+    *("reference", "cli", "architecture", "../CHANGELOG"),
 )
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
 

@@ -63,15 +63,12 @@ def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("arguments", [(), *((command,) for command in COMMANDS)])
-def test_the_reference_has_the_help_and_it_fits_a_screen(
+def test_the_help_fits_a_screen(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "112")
     assert ended(*arguments, "--help") == 0
-    text = capsys.readouterr().out
-    assert len(text.splitlines()) <= (30 if arguments else 40)
-    wanted = f"```text\n$ {' '.join(('recompat', *arguments))} --help\n{text}```"
-    assert wanted in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8"), f"docs/reference.md needs:\n{wanted}"
+    assert len(capsys.readouterr().out.splitlines()) <= (30 if arguments else 40)
 
 
 @pytest.mark.parametrize(
