@@ -1,0 +1,1 @@
+"""Figures side by side: recompat, what people would otherwise do, and the limit."""
