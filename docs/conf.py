@@ -38,6 +38,7 @@ ORDER = (
     *("../README", "cases", "guard", "library", "restored"),
     *("reference", "cli", "architecture", "../CHANGELOG"),
 )
+BEGINS = re.compile(r"def |class |@")
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
 
 
@@ -70,12 +71,14 @@ class PythonFile(Parser):
 
 
 def _blocks(source: str) -> list[tuple[int, str]]:
-    """The number of the first line, and the text, of each part of a file; functions and classes begin one."""
-    lines = source.splitlines()
-    starts = [0, *(number for number, line in enumerate(lines) if number and line.startswith(("def ", "class ", "@")))]
-    starts = [start for start in starts if not lines[start - 1].startswith("@") or start == 0]
-    parts = [(start + 1, "\n".join(lines[start:end])) for start, end in zip(starts, [*starts[1:], None], strict=True)]
-    return [(number, part.rstrip()) for number, part in parts if part.strip()]
+    """The number of the first line, and the text, of each part of a file; a function or a class begins one."""
+    blocks: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(source.splitlines(), start=1):
+        decorated = bool(blocks) and blocks[-1][1][-1].startswith("@")
+        if not blocks or (BEGINS.match(line) and not decorated):
+            blocks.append((number, []))
+        blocks[-1][1].append(line)
+    return [(number, "\n".join(lines).rstrip()) for number, lines in blocks]
 
 
 def _as_sphinx_reads(_app: Sphinx, docname: str, source: list[str]) -> None:
