@@ -64,7 +64,7 @@ class PythonFile(Parser):
             anchor = f"L{number}"
             slugs[anchor] = (number, anchor, name)
             code = nodes.literal_block(block, block, language="python", linenos=True)
-            code["highlight_args"] = {"linenostart": number}
+            code["force"], code["highlight_args"] = True, {"linenostart": number}  # a text in quotes may begin as code does
             page += nodes.container("", code, ids=[anchor])
         document += page
         environment.metadata[environment.docname] = {"orphan": True, "myst_slugs": slugs}
