@@ -64,7 +64,8 @@ class PythonFile(Parser):
             anchor = f"L{number}"
             slugs[anchor] = (number, anchor, name)
             code = nodes.literal_block(block, block, language="python", linenos=True)
-            code["force"], code["highlight_args"] = True, {"linenostart": number}  # a text in quotes may begin as code does
+            code["highlight_args"] = {"linenostart": number}
+            code["force"] = True  # a text in quotes may begin as a function does, and be no Python
             page += nodes.container("", code, ids=[anchor])
         document += page
         environment.metadata[environment.docname] = {"orphan": True, "myst_slugs": slugs}
