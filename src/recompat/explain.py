@@ -16,6 +16,7 @@ from recompat.frames import own_frames, torch_name
 from recompat.lookup import records_of
 from recompat.meaning import meaning_of
 from recompat.model import CaseResult, Outcome, Record, Replay, Trial
+from recompat.other_errors import read_others
 from recompat.private import scrub
 from recompat.record import releases_of
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from recompat.cases import Case, CaseFile
-    from recompat.explanation import Frame, Message
+    from recompat.explanation import Frame, Message, Other, Where
 
 __all__ = ["Library", "explain"]
 
@@ -127,11 +128,11 @@ class Library:
 
 
 def explain(messages: Sequence[Message], text: str, library: Library, torch: str | None = None) -> Explanation:
-    """Say what messages mean.
+    """Say what messages mean, and what other errors of the text do.
 
     Args:
         messages: those that were read from ``text``.
-        text: what was pasted, which may name a release.
+        text: what was pasted, which may name a release too.
         library: what is known.
         torch: the release that was asked for.
 
@@ -139,9 +140,12 @@ def explain(messages: Sequence[Message], text: str, library: Library, torch: str
         NothingSelected: that release is not recorded.
     """
     release = _release(messages, text, library, torch)
-    explained = tuple(_explained(message, library, release) for message in messages[:MOST_EXPLAINED])
     return Explanation(
-        recompat=__version__, release=release, explained=explained, more=max(len(messages) - MOST_EXPLAINED, 0)
+        recompat=__version__,
+        release=release,
+        explained=tuple(_explained(message, library, release) for message in messages[:MOST_EXPLAINED]),
+        more=max(len(messages) - MOST_EXPLAINED, 0),
+        others=tuple(map(_told, read_others(text))),
     )
 
 
@@ -188,9 +192,17 @@ def _explained(message: Message, library: Library, release: Release | None) -> E
         message=shown,
         meaning=meaning_of(message, patterns),
         patterns=patterns,
-        own={where: _shown(frame) for where, frame in own_frames(message.frames).items()},
+        own=_own(own_frames(message.frames)),
         alike=tuple(_alike(known, reasons, library, release) for known, reasons in found),
     )
+
+
+def _told(other: Other) -> Other:
+    return msgspec.structs.replace(other, own=_own(other.own))
+
+
+def _own(frames: Mapping[Where, Frame]) -> dict[Where, Frame]:
+    return {where: _shown(frame) for where, frame in frames.items()}
 
 
 def _shown(frame: Frame) -> Frame:

@@ -17,6 +17,8 @@ __all__ = [
     "Explanation",
     "Frame",
     "Message",
+    "Other",
+    "OtherKind",
     "Pattern",
     "Release",
     "ReleaseFrom",
@@ -123,6 +125,31 @@ class Explained(msgspec.Struct, frozen=True):
     alike: tuple[Alike, ...] = ()
 
 
+class OtherKind(StrEnum):
+    """What an error is of that is no ``CheckpointError``.
+
+    ``unpacking``: torch 2.0, which has no such type. ``arguments``: a call that checkpoint() does not take.
+    ``internal``: a state of torch that should not come to be. ``autograd``: it is raised with and without checkpoint().
+    """
+
+    SELECTIVE = "selective"
+    REENTRANT = "reentrant"
+    UNPACKING = "unpacking"
+    ARGUMENTS = "arguments"
+    INTERNAL = "internal"
+    AUTOGRAD = "autograd"
+
+
+class Other(msgspec.Struct, frozen=True):
+    """An error that is no ``CheckpointError``, by the ``words`` that tell it; it stands there so many ``times``."""
+
+    kind: OtherKind
+    words: str
+    meaning: str
+    own: dict[Where, Frame] = {}
+    times: int = 1
+
+
 class ReleaseFrom(StrEnum):
     """How the release was found of which repairs are told."""
 
@@ -141,10 +168,14 @@ class Release(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a text tells. ``release`` is null where nothing is recorded; ``more`` counts messages left out."""
+    """All that a text tells. ``release`` is null where nothing is recorded; ``more`` counts messages left out.
+
+    ``others`` are errors that are no ``CheckpointError``.
+    """
 
     schema: Literal["recompat/explanation/1"] = EXPLANATION_SCHEMA
     recompat: str
     release: Release | None
     explained: tuple[Explained, ...]
     more: int = 0
+    others: tuple[Other, ...] = ()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from recompat.disagreement import Disagreement
 
-__all__ = ["LOOKED_FOR", "read_messages", "read_text"]
+__all__ = ["BEGINS", "LOOKED_FOR", "read_blocks", "read_messages", "read_text", "squashed"]
 
 LOOKED_FOR: Final = tuple(KINDS.values())
 """The words by which a message is recognised."""
@@ -68,13 +68,26 @@ def read_text(content: bytes) -> str:
 
 def read_messages(text: str) -> tuple[Message, ...]:
     """Read every distinct message, in the order of the text; none where it has none."""
-    lines = _grouped(_lines(text))
     found: dict[tuple[Disagreement, object], Message] = {}
-    for message in _limited(_blocks(lines)):
+    for message in _limited(message for block in read_blocks(text) for message in _messages(block)):
         key = (message.disagreement, message.mismatches)
         known = found.get(key)
         found[key] = message if known is None else _both(known, message)
     return tuple(message for message in found.values() if not _is_part(message, found.values()))
+
+
+def read_blocks(text: str) -> Iterator[Sequence[str]]:
+    """The lines of each traceback with what follows it, freed of what stands before them; all where there is no header."""
+    lines = _grouped(_lines(text))
+    starts = [number for number, line in enumerate(lines) if HEADER in line] or [0]
+    for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
+        if start < end:
+            yield lines[start:end]
+
+
+def squashed(lines: Iterable[str]) -> str:
+    """Put lines together without any blank."""
+    return "".join("".join(line.split()) for line in lines)
 
 
 def _both(known: Message, message: Message) -> Message:
@@ -96,7 +109,7 @@ def _is_part(message: Message, others: Iterable[Message]) -> bool:
 def _lines(text: str) -> list[str]:
     if "&#" in text or "&quot;" in text:
         text = html.unescape(text)
-    text = UNSEEN.sub("", ESCAPE.sub("", text).replace("\r", "\n")).translate(QUOTES)
+    text = UNSEEN.sub("", ESCAPE.sub("", text).replace("\r", "\n").replace('\\"', '"')).translate(QUOTES)
     return WRITTEN_END.sub("\n", text).split("\n")
 
 
@@ -140,17 +153,8 @@ def _varying(part: str) -> str:
     return "[0-9]+" if part.isdecimal() else re.escape(part)
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[Message]:
-    """The messages of each traceback, or of the whole where there is no header."""
-    starts = [number for number, line in enumerate(lines) if HEADER in line] or [0]
-    for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
-        if start < end:
-            yield from _messages(lines[start:end])
-
-
 def _messages(lines: Sequence[str]) -> Iterator[Message]:
-    squashed = "".join("".join(line.split()) for line in lines)
-    sections = list(_sections(squashed))
+    sections = list(_sections(squashed(lines)))
     frames = read_frames(lines) if sections else ()
     for words, text in sections:
         message = _message(words, text)
@@ -158,24 +162,24 @@ def _messages(lines: Sequence[str]) -> Iterator[Message]:
             yield msgspec.structs.replace(message, frames=frames)
 
 
-def _sections(squashed: str) -> Iterator[tuple[str, str]]:
+def _sections(text: str) -> Iterator[tuple[str, str]]:
     """Each message by the words that begin it; of one whose beginning lacks, by what its details are of."""
     begun: list[tuple[int, str]] = []
-    for found in BEGINS.finditer(squashed):
+    for found in BEGINS.finditer(text):
         kind = SQUASHED.get(found[0])
         if kind is not None:
             begun.append((found.start(), KINDS[kind]))
         elif not begun:
             lacking = DisagreementKind.METADATA if found[0] == TENSOR_BEGINS else DisagreementKind.COUNT
             begun.append((found.start(), KINDS[lacking]))
-    ends = [*(start for start, _ in begun), len(squashed)][1:]
-    return ((words, squashed[start:end]) for (start, words), end in zip(begun, ends, strict=True))
+    ends = [*(start for start, _ in begun), len(text)][1:]
+    return ((words, text[start:end]) for (start, words), end in zip(begun, ends, strict=True))
 
 
-def _message(words: str, squashed: str) -> Message | None:
+def _message(words: str, text: str) -> Message | None:
     """Write a message as torch does, and read that."""
-    tensors = [line for found in TENSOR.finditer(squashed) for line in _tensor(*found.groups())]
-    counts = [f"Number of tensors saved during {during}: {number}" for during, number in COUNTED.findall(squashed)]
+    tensors = [line for found in TENSOR.finditer(text) for line in _tensor(*found.groups())]
+    counts = [f"Number of tensors saved during {during}: {number}" for during, number in COUNTED.findall(text)]
     written = "\n".join((words, *tensors, *counts))
     disagreement = parse_disagreement(written)
     if disagreement is None:
@@ -183,16 +187,16 @@ def _message(words: str, squashed: str) -> Message | None:
     mismatches = parse_mismatches(written) if disagreement.kind is DisagreementKind.METADATA else ()
     ran: dict[str, list[str]] = {"original": [], "recompute": []}
     if disagreement.kind is DisagreementKind.OPERATOR_LOG:
-        for name, during in OPERATOR.findall(squashed):
+        for name, during in OPERATOR.findall(text):
             ran[during].append(name)
-    cut = _is_cut(disagreement, len(mismatches), squashed)
+    cut = _is_cut(disagreement, len(mismatches), text)
     return Message(disagreement, mismatches, (), tuple(ran["original"]), tuple(ran["recompute"]), cut=cut)
 
 
-def _is_cut(disagreement: Disagreement, read: int, squashed: str) -> bool:
+def _is_cut(disagreement: Disagreement, read: int, text: str) -> bool:
     match disagreement.kind:
         case DisagreementKind.METADATA:
-            return not read or squashed.count(TENSOR_BEGINS) > read
+            return not read or text.count(TENSOR_BEGINS) > read
         case DisagreementKind.COUNT:
             return disagreement.saved is None
         case _:

@@ -25,7 +25,7 @@ EPILOG = """examples:
   python train.py 2>&1 | recompat explain        what a program prints
   recompat explain --torch 2.11.0 --format markdown < traceback.txt
 
-exit status: 0 explained, 4 bad names, 5 no message of CheckpointError in the text."""
+exit status: 0 explained, 4 bad names, 5 no error of checkpointing in the text."""
 
 FORMATS: Final = ("text", "markdown", "json")
 MOST_READ: Final = 4 * 1024 * 1024
@@ -52,13 +52,14 @@ def run(given: argparse.Namespace) -> ExitCode:
 
     library = _library(given)
     text = read_text(_read(given.file))
-    messages = read_messages(text)
-    if not messages:
+    found = explain(read_messages(text), text, library, given.torch)
+    if not found.explained and not found.others:
         looked_for = "".join(f"\n  - … {words}" for words in LOOKED_FOR)
         raise NothingSelected(
-            f"There is no message of CheckpointError in the text. Paste all of it; each has one of these:{looked_for}"
+            "There is no message of CheckpointError in the text, and no other error of checkpointing that is known. "
+            f"Paste all of it; a CheckpointError has one of these:{looked_for}"
         )
-    print(_drawn(explain(messages, text, library, given.torch), given), end="")  # noqa: T201
+    print(_drawn(found, given), end="")  # noqa: T201
     return ExitCode.OK
 
 

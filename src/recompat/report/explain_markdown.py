@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recompat.report.explain_told import chapters, headline, more_text, release_text
+from recompat.report.explain_told import chapters, headline, more_text, other_chapters, other_headline, release_text
 from recompat.report.markdown import code, escape
 
 if TYPE_CHECKING:
@@ -22,9 +22,16 @@ def render_explain_markdown(explanation: Explanation) -> str:
     for number, explained in enumerate(explanation.explained):
         parts.append(f"# {escape(headline(number, explanation))}")
         told = chapters(explained, explanation.release)
-        parts += ["\n\n".join((f"## {escape(chapter.title)}", "\n".join(_lines(chapter)))) for chapter in told]
-    parts += filter(None, (more_text(explanation), escape(release_text(explanation.release))))
+        parts += map(_chapter, told)
+    for other in explanation.others:
+        parts += [f"# {escape(other_headline(other))}", *map(_chapter, other_chapters(other))]
+    if explanation.explained:
+        parts += filter(None, (more_text(explanation), escape(release_text(explanation.release))))
     return "\n\n".join((*parts, f"Written by recompat {escape(explanation.recompat)}.")) + "\n"
+
+
+def _chapter(chapter: Chapter) -> str:
+    return "\n\n".join((f"## {escape(chapter.title)}", "\n".join(_lines(chapter))))
 
 
 def _lines(chapter: Chapter) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recompat.report.explain_told import chapters, headline, more_text, release_text
+from recompat.report.explain_told import chapters, headline, more_text, other_chapters, other_headline, release_text
 from recompat.report.page import heading, section, wrapped
 from recompat.report.text import clean
 
@@ -25,8 +25,12 @@ def render_explain_text(explanation: Explanation, paper: Paper) -> str:
         parts.append(heading(paper, headline(number, explanation)))
         told = chapters(explained, explanation.release, everything=paper.detail > 0)
         parts += [section(paper, chapter.title, _lines(chapter, paper)) for chapter in told]
-    closing = (more_text(explanation), release_text(explanation.release))
-    parts.append("\n".join(line for text in closing if text for line in wrapped(paper, text)))
+    for other in explanation.others:
+        parts.append(heading(paper, other_headline(other)))
+        parts += [section(paper, chapter.title, _lines(chapter, paper)) for chapter in other_chapters(other)]
+    if explanation.explained:
+        closing = (more_text(explanation), release_text(explanation.release))
+        parts.append("\n".join(line for text in closing if text for line in wrapped(paper, text)))
     return "\n\n".join(parts) + "\n"
 
 

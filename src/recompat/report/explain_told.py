@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recompat.disagreement import DisagreementKind
-from recompat.explanation import ReleaseFrom, Where
+from recompat.explanation import OtherKind, ReleaseFrom, Where
 from recompat.report.style import label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from recompat.disagreement import Mismatch
-    from recompat.explanation import Alike, Explained, Explanation, Release
+    from recompat.explanation import Alike, Explained, Explanation, Frame, Other, Release
 
-__all__ = ["Chapter", "Told", "chapters", "headline", "more_text", "release_text"]
+__all__ = [
+    "Chapter",
+    "Told",
+    "chapters",
+    "headline",
+    "more_text",
+    "other_chapters",
+    "other_headline",
+    "release_text",
+]
 
 TITLES: Final = {
     DisagreementKind.METADATA: "recomputed tensors have different metadata",
@@ -26,6 +35,14 @@ TITLES: Final = {
     DisagreementKind.MORE_TENSORS: "recomputation saved more tensors than forward",
     DisagreementKind.UNPACKED_AGAIN: "a tensor was unpacked a second time",
     DisagreementKind.OPERATOR_LOG: "a log of operators (debug=True)",
+}
+OTHERS: Final = {
+    OtherKind.SELECTIVE: "no CheckpointError, but an error of selective checkpointing",
+    OtherKind.REENTRANT: "no CheckpointError: reentrant checkpointing",
+    OtherKind.UNPACKING: "no CheckpointError, which torch 2.0 has not, but what came before it",
+    OtherKind.ARGUMENTS: "no CheckpointError: what was asked of checkpoint() is not taken",
+    OtherKind.INTERNAL: "no CheckpointError: a fault within torch",
+    OtherKind.AUTOGRAD: "no error of checkpointing: autograd's own",
 }
 PLACES: Final = {
     Where.CHECKPOINT: "checkpoint() was called in",
@@ -61,10 +78,24 @@ def headline(number: int, explanation: Explanation) -> str:
     """Name a message, and how often it stands in the text."""
     explained = explanation.explained[number]
     several = len(explanation.explained)
-    times = explained.message.times
     which = f"Message {number + 1} of {several}: " if several > 1 else "CheckpointError: "
-    often = f" ({times} times in the text)" if times > 1 else ""
-    return f"{which}{TITLES[explained.message.disagreement.kind]}{often}"
+    return f"{which}{TITLES[explained.message.disagreement.kind]}{_often(explained.message.times)}"
+
+
+def other_headline(other: Other) -> str:
+    """Say that an error is no ``CheckpointError``, and of what it is."""
+    title = OTHERS[other.kind]
+    return f"{title[:1].upper()}{title[1:]}{_often(other.times)}"
+
+
+def other_chapters(other: Other) -> Iterator[Chapter]:
+    """Tell of an error that is no ``CheckpointError``."""
+    told = (
+        Chapter("What it says", (Told(f"… {other.words} …"),)),
+        Chapter("What it means", (Told(other.meaning),)),
+        Chapter("Where in your code", tuple(_frames(other.own))),
+    )
+    return (chapter for chapter in told if chapter.told)
 
 
 def chapters(explained: Explained, release: Release | None, *, everything: bool = False) -> Iterator[Chapter]:
@@ -105,6 +136,10 @@ def more_text(explanation: Explanation) -> str:
     return f"{explanation.more} more distinct messages were left out." if explanation.more else ""
 
 
+def _often(times: int) -> str:
+    return f" ({times} times in the text)" if times > 1 else ""
+
+
 def _differed(explained: Explained, most: int | None) -> Iterator[Told]:
     said, mismatches = explained.message.disagreement, explained.message.mismatches
     if said.saved is not None and said.recomputed is not None:
@@ -126,15 +161,19 @@ def _value(value: tuple[int, ...] | str) -> str:
 
 
 def _places(explained: Explained) -> Iterator[Told]:
-    for where, words in PLACES.items():
-        frame = explained.own.get(where)
-        if frame is not None:
-            yield Told(f"{words} {frame.name}", (frame.code,) if frame.code else ())
+    yield from _frames(explained.own)
     if (
         Where.CHECKPOINT not in explained.own
         and explained.message.disagreement.kind is not DisagreementKind.OPERATOR_LOG
     ):
         yield Told(UNPLACED)
+
+
+def _frames(own: Mapping[Where, Frame]) -> Iterator[Told]:
+    for where, words in PLACES.items():
+        frame = own.get(where)
+        if frame is not None:
+            yield Told(f"{words} {frame.name}", (frame.code,) if frame.code else ())
 
 
 def _cases(alike: Sequence[Alike], release: Release | None, *, everything: bool) -> Iterator[Told]:

@@ -21,7 +21,13 @@ __all__ = ["FOLDER", "generate"]
 
 FOLDER = Path(__file__).parent
 
-LATER = {("CaseResult", "again"), ("Listing", "previews")}  # what files of before do not have, and they stand
+LATER = {  # what files of before do not have, and they stand
+    ("CaseResult", "again"),
+    ("Listing", "previews"),
+    ("Explanation", "others"),
+}
+
+AXIS = "beside"  # is there only where an axis of the matrix chose something
 
 Schema = dict[str, Any]
 
@@ -48,7 +54,9 @@ def _schema(kind: type[msgspec.Struct], version: str, name: str, description: st
     definitions: dict[str, Schema] = made["$defs"]
     for title, definition in definitions.items():
         if "properties" in definition:  # what has a default is written all the same
-            definition["required"] = [field for field in definition["properties"] if (title, field) not in LATER]
+            definition["required"] = [
+                field for field in definition["properties"] if (title, field) not in LATER and field != AXIS
+            ]
             for field in definition["properties"].values():
                 field.pop("default", None)
     definitions[kind.__name__]["properties"]["schema"] = {"const": version}
