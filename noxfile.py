@@ -41,6 +41,15 @@ def _install(session: nox.Session, *groups: str) -> None:
     session.install("-e", ".[run]", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), *groups))
 
 
+def _new_project(session: nox.Session) -> Path:
+    """What ``recompat init`` lays into a repository: users check it as they check their own."""
+    made = Path(session.create_tmp()) / "project"
+    shutil.rmtree(made, ignore_errors=True)
+    (made / ".git").mkdir(parents=True)
+    session.run("recompat", "init", "--quiet", str(made))
+    return made
+
+
 @nox.session(default=False)
 def tests(session: nox.Session) -> None:
     """Run the tests, those on real PyTorch wheels included; ``-- -m "not wheels"`` leaves these out."""
@@ -71,13 +80,19 @@ def lint(session: nox.Session) -> None:
     _install(session, "lint")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
+    made = str(_new_project(session))
+    session.run("ruff", "check", "--isolated", "--no-respect-gitignore", made)
+    session.run("ruff", "format", "--check", "--isolated", "--no-respect-gitignore", made)
 
 
 @nox.session(default=False)
 def workflows(session: nox.Session) -> None:
-    """Check the workflow for GitHub Actions: against its schema, and for what is unsafe; nothing is asked of the network."""
-    session.install(*nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "workflows"))
+    """Check the workflows, ours and that of a new project: against their schema, and for what is unsafe, offline."""
+    session.install(
+        "-e", ".[run]", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "workflows")
+    )
     files = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+    files.append(str(_new_project(session) / ".github" / "workflows" / "recompat.yml"))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
     session.run("zizmor", "--offline", "--no-progress", *files)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recompat import __version__
+from recompat.templates import SHARED
 from support.environment import isolated, make_environment, uv
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def test_the_guard_lacks_torch_alone(alone: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["versions"], ["show", "x"], ["report"], ["explain", "-"], ["accept"], ["try", "x.py"]]
+    "arguments", [["init"], ["versions"], ["show", "x"], ["report"], ["explain", "-"], ["accept"], ["try", "x.py"]]
 )
 def test_the_command_says_what_to_install(arguments: Sequence[str], alone: Path, tmp_path: Path) -> None:
     (tmp_path / "matrix").mkdir()
@@ -90,4 +91,6 @@ def test_the_wheel_has_no_file_but_code_schemas_and_templates(wheel: Path) -> No
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
     others = {Path(name).suffix for name in names if "/schemas/" not in name and "/templates/" not in name}
     assert {name.partition("/")[0] for name in names} == {"recompat", "recompat_probe"}
+    for name, path in SHARED.items():
+        assert zipfile.ZipFile(wheel).read(f"recompat/templates/{name}") == (ROOT / path).read_bytes()
     assert others <= {".py", ".css", ".js", ".j2"}

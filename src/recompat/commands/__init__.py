@@ -11,6 +11,7 @@ from recompat.commands import (
     ci_matrix,
     diff,
     explain,
+    init,
     library,
     merge,
     report,
@@ -24,6 +25,7 @@ from recompat.commands import (
 __all__ = ["COMMANDS"]
 
 COMMANDS = {
+    "init": init,
     "versions": versions,
     "report": report,
     "show": show,
