@@ -15,6 +15,7 @@ from recompat.listing import Listing
 from recompat.matrix import load_matrix
 from recompat.record import load_records
 from recompat.summarise import summarise
+from recompat.tracks import ALONE, Beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,10 +108,10 @@ class _Claims(Expectations, frozen=True, kw_only=True):
 
     originals: dict[Version, Version]
 
-    def for_(self, case_id: str, version: Version) -> Expectation | None:
+    def for_(self, case_id: str, version: Version, beside: Beside = ALONE) -> Expectation | None:
         stem, _, name = case_id.partition("::")
         stem, _, number = stem.rpartition("_")
-        claim = super().for_(f"{stem}::{name}", self.originals[version])
+        claim = super().for_(f"{stem}::{name}", self.originals[version], beside)
         if claim is None or hash((len(name), version.minor, int(number))) % 97 == 0:
             return None
         return msgspec.structs.replace(claim, reason=f"({number}) {claim.reason}")

@@ -34,7 +34,16 @@ def wheels(*tags: str, torch: str = "2.11.0") -> dict[Version, list[Tag]]:
 def test_a_line_of_json_as_github_reads_it() -> None:
     made, remarks = jobs(wheels(LINUX), ["ubuntu-24.04"], ["3.11"], "all", "cpu")
     assert json.loads(made.line) == {
-        "include": [{"torch": "2.11.0", "os": "ubuntu-24.04", "python": "3.11", "cases": "all", "source": "cpu"}]
+        "include": [
+            {
+                "torch": "2.11.0",
+                "os": "ubuntu-24.04",
+                "python": "3.11",
+                "cases": "all",
+                "source": "cpu",
+                "session": "probe(torch='2.11.0')",
+            }
+        ]
     }
     assert "\n" not in made.line
     assert remarks == ()

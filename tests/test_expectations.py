@@ -16,6 +16,7 @@ from recompat.errors import ConfigurationError
 from recompat.expectations import Expectations, load_expectations
 from recompat.matrix import load_matrix
 from recompat.model import Outcome
+from recompat.tracks import Target
 
 ROOT = Path(__file__).parents[1]
 FILES = (case_file("patterns", "passes", "raises"), case_file("broken", "*", fault="broken.py is not valid Python."))
@@ -199,7 +200,7 @@ def test_what_has_expired_still_may_not_overlap(tmp_path: Path) -> None:
 
 def test_remarks_are_about_what_is_looked_at(tmp_path: Path) -> None:
     claims = load(tmp_path, row(torch="<2.1", reason="TODO") + row(torch=">=2.1") + "until = 2027-01-31\n")
-    old, new, case = Version("2.0.1"), Version("2.1.2"), ["patterns::raises"]
+    old, new, case = Target(Version("2.0.1")), Target(Version("2.1.2")), ["patterns::raises"]
     before, after = dt.date(2027, 1, 31), dt.date(2027, 2, 1)
     unwritten = "A claim in expectations.toml has no reason yet, of patterns::raises."
     assert remarks(claims, before, case, [old, new]) == (unwritten,)

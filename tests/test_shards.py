@@ -94,7 +94,7 @@ def test_folders_are_not_changed_and_what_is_damaged_or_foreign_is_named(tmp_pat
 )
 def test_an_environment_that_would_name_another_file_is_refused(environment: dict[str, str]) -> None:
     made = {"torch": "2.9.1", "python": "cp311", "platform": "linux_x86_64", "host_python": "cp311", **environment}
-    assert not safe(Environment(**made))
+    assert not safe(msgspec.convert(made, Environment))
 
 
 @pytest.mark.parametrize(

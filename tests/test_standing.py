@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from recompat.model import CaseResult, Environment, Facts, Outcome, Record, Replay, Run, Trial, Trouble, TroubleKind
 from recompat.standing import merge_results, pending_cases, record_of, superseded
+from recompat.tracks import Target
 from recompat.trials import CaseAddress
 
 FACTS = Facts("9.0.0", "cpu", "wheel folder", "d", "3.11.7", "cpython", "glibc", "AVX2", 1, {})
@@ -68,18 +69,18 @@ def test_another_probe_or_option_leaves_nothing_standing() -> None:
 
 def test_a_record_speaks_for_the_interpreter_that_asked() -> None:
     instead = record(result(A), python="cp310", host="cp314")
-    release = Version("9.0.0")
-    assert record_of([instead], release, "cp314", "linux") is instead
-    assert record_of([instead], release, "cp310", "linux") is instead
-    assert record_of([instead], release, "cp312", "linux") is None
-    assert record_of([instead], release, "cp314", "macosx") is None
-    assert record_of([instead], Version("9.1.0"), "cp314", "linux") is None
+    target = Target(Version("9.0.0"))
+    assert record_of([instead], target, "cp314", "linux") is instead
+    assert record_of([instead], target, "cp310", "linux") is instead
+    assert record_of([instead], target, "cp312", "linux") is None
+    assert record_of([instead], target, "cp314", "macosx") is None
+    assert record_of([instead], Target(Version("9.1.0")), "cp314", "linux") is None
 
 
 def test_a_record_with_results_comes_before_a_newer_one_without() -> None:
     empty = record(python="cp314", host="cp314", finished="2")
     whole = record(result(A), python="cp310", host="cp314")
-    assert record_of([empty, whole], Version("9.0.0"), "cp314", "linux") is whole
+    assert record_of([empty, whole], Target(Version("9.0.0")), "cp314", "linux") is whole
     assert superseded([empty, whole], by=whole) == [empty]
     assert superseded([whole], by=whole) == []
 

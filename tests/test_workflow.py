@@ -111,6 +111,7 @@ def test_three_shards_in_three_clones_are_the_matrix_of_one_machine(wheelhouse: 
                 script("probe", "nox -s"),
                 clone.root,
                 clone.env,
+                SESSION=job["session"],
                 TORCH=job["torch"],
                 CASES=job["cases"],
                 SOURCE=job["source"],

@@ -85,12 +85,15 @@ def accept(project: Project, asked: Asked, today: dt.date) -> Acceptance:
     if not any(release in accepted for endings in observed.endings.values() for release in endings):
         raise NothingSelected("\n  - ".join(("Nothing is recorded that could be claimed.", *_left(observed, accepted))))
     editor = Editor(ground.text, ground.name, ground.claims, terms)
+    apart = [case.id for case in cases if any(claim.beside for claim in ground.claims.by_case.get(case.id, ()))]
     for case in cases:
-        editor.settle(case, file_of[case.id], observed.endings[case.id])
+        if case.id not in apart:
+            editor.settle(case, file_of[case.id], observed.endings[case.id])
     after = editor.text
     remarks = (
         *ground.set_aside,
         *_left(observed, accepted),
+        *_apart(apart),
         *_gone(ground.records, ground.files),
         *_unnamed(after, ground.matrix, accepted),
         *to_be_written([case for case, row in _rows(after) if is_unwritten(row["reason"])]),
@@ -134,7 +137,7 @@ class _Ground(msgspec.Struct, frozen=True):
         listed = () if listing is None else map(Version, listing.releases)
         known = frozenset(Version(release.public) for release in (*matrix.releases, *recorded, *listed))
         there = path.exists()
-        held = claims(project, matrix, files, recorded) if there else Expectations({})
+        held = claims(project, matrix, files, records) if there else Expectations({})
         text = path.read_bytes().decode() if there else ""
         return cls(matrix, files, records, set_aside, known, held, text, path.relative_to(project.root).as_posix())
 
@@ -153,6 +156,12 @@ def _left(observed: Observed, accepted: Collection[Version]) -> Iterator[str]:
     for count, releases in missing.items():
         if count:
             yield f"{count} {'case has' if count == 1 else 'cases have'} no result that counts on {', '.join(releases)}."
+
+
+def _apart(cases: Collection[str]) -> Iterator[str]:
+    """Name the cases whose claims are written by hand."""
+    if cases:
+        yield f"Left as they are, since their claims say what stands beside torch: {few(sorted(cases))}."
 
 
 def _gone(records: Iterable[Record], files: Iterable[CaseFile]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from recompat.report.text import clean
 from recompat.reproduce import how_it_ended
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Sources, configured_folders, find_sources
+from recompat.tracks import Target
 from recompat.wheels import EnvironmentTrouble
 from recompat.work import Work
 
@@ -92,7 +93,7 @@ def run_again(
     release = Version(found.record.environment.torch)
     progress = Progress(f"torch {release}", quiet=quiet)
     with tempfile.TemporaryDirectory(prefix=".run-", dir=found.folder, ignore_cleanup_errors=True) as folder:
-        work = Work(setup, release, Path(folder, "environment"), progress, spawn)
+        work = Work(setup, Target(release), Path(folder, "environment"), progress, spawn)
         sources = functools.cache(lambda: _sources(found, index_urls))
         record = work.run(sources, lambda: tell(f"NOTE: {sources().notice}") if sources().notice else None)
     try:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from recompat.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
     from recompat.project import Project
 
-__all__ = ["existing_folder", "index_url", "nearest_project", "project_of"]
+__all__ = ["axis_selector", "existing_folder", "index_url", "nearest_project", "project_of"]
 
 MATRIX = Path("matrix", "matrix.toml")
 
@@ -38,6 +40,24 @@ def index_url(text: str) -> str:
     if not is_index_url(text):
         raise argparse.ArgumentTypeError(f"{without_login(text)} is no http or https URL")
     return text
+
+
+def axis_selector(text: str) -> Requirement:
+    """Read a package and a range of its versions.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        found = Requirement(text)
+        found.specifier.contains("1")  # it reads the versions in it no sooner
+    except (InvalidRequirement, ValueError):
+        found = None
+    if found is None or found.url or found.marker or found.extras:
+        raise argparse.ArgumentTypeError(f"{text} is no package with its versions, such as transformers>=4.50")
+    return found
 
 
 def project_of(given: argparse.Namespace) -> Project:

@@ -14,6 +14,7 @@ from recompat.report.notes import counted
 from recompat.report.text import clean
 from recompat.search import Answer, Found, Skipped, changes, next_release, outstanding
 from recompat.span import Request, Span
+from recompat.tracks import Target
 from recompat.turns import made
 from recompat.work import Work
 
@@ -80,7 +81,7 @@ class _Trying:
         if self._folder is None:
             self._folder = self._begin()
         progress = Progress(f"torch {release}", quiet=not self._shows)
-        work = Work(self._span.setup, release, self._folder / str(release), progress)
+        work = Work(self._span.setup, Target(release, self._span.beside), self._folder / str(release), progress)
         record = work.run(lambda: self._span.sources, self._announce)
         if "installing" in progress.seconds:
             self.installed.add(release)

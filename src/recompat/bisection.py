@@ -9,6 +9,7 @@ from recompat.cells import Cell
 from recompat.diff import Diff
 from recompat.errors import ExitCode
 from recompat.summary import Column
+from recompat.tracks import Written
 
 __all__ = ["BISECTION_SCHEMA", "Bisection", "Side", "Silent", "Tried", "Turn"]
 
@@ -68,6 +69,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     """A case along the releases from ``start`` to ``end``; ``turns`` are newest first.
 
+    ``beside`` are the packages that stand beside each release; JSON has it only where an axis of the matrix chose some.
+
     ``releases`` counts those of the range, ends included; ``tried`` are those of which something is known, oldest first.
     Between two of them that answer alike nothing was tried. ``listed`` is when the index was seen, where it is out of reach
     now. ``elsewhere`` are changes outside of the range that the records know, as pairs of releases. ``source`` is the case
@@ -83,6 +86,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     aspect: Aspect
     platform: str
+    beside: Written = msgspec.UNSET
     start: str
     end: str
     releases: int

@@ -9,6 +9,7 @@ import msgspec
 from packaging.version import Version
 
 from recompat.model import Outcome
+from recompat.tracks import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +39,8 @@ class Ending(msgspec.Struct, frozen=True):
 class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     """A change between two releases that were run: ``last`` with the old ending, ``first`` with the new.
 
+    ``beside`` are the packages that stand beside both; JSON has it only where an axis of the matrix chose some.
+
     ``exact`` is true where no release lies between, and null where that is not known: no listing of the index was at hand,
     or it does not reach that far. What does lie between is named: ``not_run`` has no result, in ``unsupported`` an API
     is absent, in ``unsteady`` the replays, or interpreters, ended differently.
@@ -45,6 +48,7 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
 
     case: str
     platform: str
+    beside: Written = msgspec.UNSET
     kind: BoundaryKind
     old: Ending
     new: Ending

@@ -32,7 +32,8 @@ __all__ = ["Attention", "Cell", "Claim", "make_cell"]
 class Claim(msgspec.Struct, frozen=True):
     """The expectation that a cell was held against; ``torch`` is its version specifier.
 
-    ``warns`` is null where it says nothing about warnings.
+    ``warns`` is null where it says nothing about warnings. ``beside`` are packages with their specifiers, such as
+    ``transformers>=4.50``; JSON has it only where the claim names some.
     """
 
     torch: str
@@ -41,6 +42,7 @@ class Claim(msgspec.Struct, frozen=True):
     reason: str
     link: str | None
     warns: tuple[str, ...] | None = None
+    beside: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Attention(msgspec.Struct, frozen=True):
@@ -203,4 +205,5 @@ def _claim(expectation: Expectation) -> Claim:
         reason=expectation.reason,
         link=expectation.link,
         warns=expectation.warns,
+        beside=tuple(f"{name}{wanted}" for name, wanted in sorted(expectation.beside.items())) or msgspec.UNSET,
     )

@@ -15,6 +15,7 @@ from recompat.model import Outcome, Replay, Verdict
 from recompat.news import news
 from recompat.operators import OperatorChange, changed_operators
 from recompat.summary import UNEXPECTED
+from recompat.tracks import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -80,11 +81,14 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
 class ReleaseChanges(msgspec.Struct, frozen=True, kw_only=True):
     """A release against ``before``, the nearest earlier one that is recorded; null where there is none.
 
+    ``beside`` are the packages that stand beside both; JSON has it only where an axis of the matrix chose some.
+
     ``cases`` counts those that were asked for, and ``missing`` those of them without a result, for ``reason``. ``unclaimed``
     are cases of which expectations.toml says nothing. ``complete`` unless something has to be run yet.
     """
 
     torch: str
+    beside: Written = msgspec.UNSET
     before: str | None = None
     environment: str | None = None
     imported: str | None = None
@@ -139,7 +143,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unfinished(self) -> tuple[str, ...]:
         """The releases of which something has to be run yet."""
-        return tuple(release.torch for release in self.releases if not release.complete)
+        return tuple(dict.fromkeys(release.torch for release in self.releases if not release.complete))
 
     @property
     def exit_code(self) -> ExitCode:
@@ -153,7 +157,7 @@ def changes_of(summary: Summary, results: Mapping[tuple[str, str], CaseResult], 
     """Tell what changed in a release.
 
     Args:
-        summary: the release among those that are recorded on its platform; all of them have a column.
+        summary: the release among those that are recorded on its track; all of them have a column.
         results: those of the summary, by case and environment.
         torch: the release.
     """
@@ -167,6 +171,7 @@ def changes_of(summary: Summary, results: Mapping[tuple[str, str], CaseResult], 
     missing = [cell for cell in cells.values() if cell.verdict is Verdict.MISSING]
     return ReleaseChanges(
         torch=torch,
+        beside=column.beside,
         before=_before(summary, column),
         environment=column.id,
         imported=column.imported,

@@ -12,6 +12,7 @@ from recompat.errors import ConfigurationError, NothingSelected
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
 from recompat.record import now
 from recompat.runners import RUNNERS, known_os, known_python, python_tag, runner_tags
+from recompat.tracks import ALONE, Target, Written, is_beside, packed, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from packaging.tags import Tag
     from packaging.version import Version
+
+    from recompat.tracks import Beside
 
 __all__ = ["LARGEST", "Job", "JobMatrix", "jobs", "read_plan", "unrecorded"]
 
@@ -29,7 +32,8 @@ LARGEST: Final = 256
 class Job(msgspec.Struct, frozen=True):
     """One ``probe``: ``os`` is the label of a runner, ``python`` what actions/setup-python is asked for.
 
-    ``cases`` is a ``-k`` expression, empty for the default cases; ``source`` is where wheels come from.
+    ``cases`` is a ``-k`` expression, empty for the default cases; ``source`` is where wheels come from. ``session`` is the
+    name of the session, whole; ``beside`` are the packages that an axis of the matrix chose for it.
     """
 
     torch: str
@@ -37,12 +41,14 @@ class Job(msgspec.Struct, frozen=True):
     python: str
     cases: str = ""
     source: str = "auto"
+    session: str = ""
+    beside: Written = msgspec.UNSET
 
     @property
     def environment(self) -> Environment:
         """What it leaves a record of."""
         tag = python_tag(self.python)
-        return Environment(self.torch, tag, RUNNERS[self.os].platform, tag)
+        return Environment(self.torch, tag, RUNNERS[self.os].platform, tag, dict(packed(self.beside)))
 
 
 class JobMatrix(msgspec.Struct, frozen=True):
@@ -57,7 +63,12 @@ class JobMatrix(msgspec.Struct, frozen=True):
 
 
 def jobs(
-    wheels: Mapping[Version, Iterable[Tag]], systems: Sequence[str], pythons: Sequence[str], cases: str, source: str
+    wheels: Mapping[Version, Iterable[Tag]],
+    systems: Sequence[str],
+    pythons: Sequence[str],
+    cases: str,
+    source: str,
+    besides: Sequence[Beside] = (ALONE,),
 ) -> tuple[JobMatrix, tuple[str, ...]]:
     """Make a job of each combination that has a wheel.
 
@@ -67,6 +78,7 @@ def jobs(
         pythons: interpreters, checked by ``known_python``.
         cases: a ``-k`` expression, or nothing.
         source: ``auto``, ``cpu`` or ``default``.
+        besides: what each release is run with.
 
     Returns:
         The jobs, and a sentence for each release that has fewer than it was asked for.
@@ -83,7 +95,7 @@ def jobs(
             if there.isdisjoint(runner_tags(system, python)):
                 lacking.append(f"Python {python} on {system}")
             else:
-                made.append(Job(str(release), system, python, cases, source))
+                made += [_job(Target(release, beside), system, python, cases, source) for beside in besides]
         if lacking:
             remarks.append(f"torch {release} has no wheel for {', '.join(lacking)}: no job.")
     if wheels and not made:
@@ -97,6 +109,11 @@ def jobs(
     return JobMatrix(tuple(made)), tuple(remarks)
 
 
+def _job(target: Target, system: str, python: str, cases: str, source: str) -> Job:
+    beside = dict(target.beside) or msgspec.UNSET
+    return Job(str(target.torch), system, python, cases, source, target.session, beside)
+
+
 def read_plan(path: Path) -> JobMatrix:
     """Read what ``ci-matrix`` printed.
 
@@ -108,6 +125,9 @@ def read_plan(path: Path) -> JobMatrix:
         for job in plan.include:
             known_os(job.os)
             known_python(job.python)
+            for name, version in packed(job.beside):
+                if not is_beside(name, version):
+                    raise ValueError(f"{name!r} {version!r} is no package with its version")
     except OSError as error:
         raise ConfigurationError(f"--plan {path} cannot be read ({error.strerror}).") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -118,13 +138,13 @@ def read_plan(path: Path) -> JobMatrix:
 def unrecorded(plan: JobMatrix, records: Iterable[Record]) -> Iterator[Record]:
     """Make a record of each job that left none: neither of its environment nor of one that stands in for it."""
     there = {
-        (one.environment.torch, python, one.environment.platform)
+        (target_of(one.environment), python, one.environment.platform)
         for one in records
         for python in (one.environment.python, one.environment.host_python)
     }
     for job in plan.include:
         wanted = job.environment
-        if (wanted.torch, wanted.python, wanted.platform) not in there:
+        if (target_of(wanted), wanted.python, wanted.platform) not in there:
             reason = f"The job on {job.os} with Python {job.python} left no record; its log says why. Run it again."
             run = Run(__version__, "", {}, now(), now(), {})
             yield Record(wanted, run, trouble=Trouble(TroubleKind.NOT_TRIED, reason))

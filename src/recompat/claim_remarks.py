@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from packaging.version import Version
-
     from recompat.expectations import Expectations
+    from recompat.tracks import Target
 
 __all__ = ["few", "remarks", "to_be_written"]
 
@@ -18,14 +17,14 @@ MOST = 5  # names that a sentence lists
 
 
 def remarks(
-    expectations: Expectations, today: dt.date, cases: Iterable[str], releases: Collection[Version]
+    expectations: Expectations, today: dt.date, cases: Iterable[str], targets: Collection[Target]
 ) -> tuple[str, ...]:
-    """Tell of the claims that speak of these cases on these releases."""
+    """Tell of the claims that speak of these cases on these targets."""
     told = [
         (case, claim)
         for case in cases
         for claim in expectations.by_case.get(case, ())
-        if any(claim.covers(release) for release in releases)
+        if any(claim.covers(target.torch, target.beside) for target in targets)
     ]
     expired = tuple(
         f"What {case} is claimed to do on {claim.torch} has expired, on {claim.until}, and counts no more; look again, and"

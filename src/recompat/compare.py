@@ -14,11 +14,13 @@ from recompat.diff import COUNTED, Compared, Diff, Fact, Part
 from recompat.errors import NothingSelected
 from recompat.judge import Finding, finding
 from recompat.model import Record
+from recompat.tracks import target_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from recompat.model import CaseResult
+    from recompat.tracks import Target
 
 __all__ = ["Side", "compare", "diff"]
 
@@ -111,22 +113,22 @@ def _case(result: CaseResult) -> str:
 
 
 def _pairs(a: Sequence[Record], b: Sequence[Record]) -> list[tuple[Record, Record]]:
-    """Put environments beside each other: two that are alone; else those with one id, or else with one release."""
+    """Put environments beside each other: two that are alone; else those with one id, or else with one target."""
     if len(a) == len(b) == 1:
         return [(a[0], b[0])]
     by_id = {record.environment.id: record for record in b}
     pairs = [(record, by_id[record.environment.id]) for record in a if record.environment.id in by_id]
     paired = {record.environment.id for record, _ in pairs}
-    left, right = (_by_release(record for record in side if record.environment.id not in paired) for side in (a, b))
-    pairs += [(left[release], right[release]) for release in left if release in right]
+    left, right = (_by_target(record for record in side if record.environment.id not in paired) for side in (a, b))
+    pairs += [(left[target], right[target]) for target in left if target in right]
     return sorted(pairs, key=lambda pair: (Version(pair[0].environment.torch), pair[0].environment.id))
 
 
-def _by_release(records: Iterator[Record]) -> dict[str, Record]:
-    """Those that are the only one of their release."""
-    known = list(records)
-    counts = Counter(record.environment.torch for record in known)
-    return {one.environment.torch: one for one in known if counts[one.environment.torch] == 1}
+def _by_target(records: Iterator[Record]) -> dict[Target, Record]:
+    """Those that are the only one of their release, and of what stands beside it."""
+    known = [(target_of(record.environment), record) for record in records]
+    counts = Counter(target for target, _ in known)
+    return {target: record for target, record in known if counts[target] == 1}
 
 
 def _without(records: Sequence[Record], partners: Sequence[Record]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ it no longer counts, so that the cells it spoke of are unexpected, and every oth
 """
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Final, Self
@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 from recompat.cases import CaseFile
 from recompat.model import Outcome
 from recompat.tables import Faults, Row, close_to, read_row, read_toml
+from recompat.tracks import ALONE, Beside, beside_text
 from recompat.versions import covers
 
 __all__ = [
@@ -40,7 +41,8 @@ class Expectation(Row, frozen=True):
 
     ``exception`` is a qualified type, such as ``builtins.IndexError``. ``warns`` are the categories of the warnings that
     the case gives and its reference does not, each a qualified type; without it, warnings are no part of the claim.
-    ``until`` is the last day, in UTC, on which the claim counts.
+    ``until`` is the last day, in UTC, on which the claim counts. ``beside`` are ranges of versions of packages that are an axis
+    of the matrix; without it, the claim speaks of all.
     """
 
     torch: SpecifierSet
@@ -50,6 +52,7 @@ class Expectation(Row, frozen=True):
     link: str | None = None
     warns: tuple[str, ...] | None = None
     until: dt.date | None = None
+    beside: dict[str, SpecifierSet] = msgspec.field(default_factory=dict)
 
     @property
     def unwritten(self) -> bool:
@@ -69,9 +72,11 @@ class Expectation(Row, frozen=True):
         """Whether another claim differs in nothing but its releases."""
         return msgspec.structs.replace(self, torch=other.torch) == other
 
-    def covers(self, version: Version) -> bool:
-        """Whether the claim speaks of this release; a pre-release counts as the one that it leads to."""
-        return covers(self.torch, version)
+    def covers(self, version: Version, beside: Beside = ALONE) -> bool:
+        """Whether the claim speaks of this release beside these; a pre-release counts as the one that it leads to."""
+        there = dict(beside)
+        fits = (name in there and covers(wanted, Version(there[name])) for name, wanted in self.beside.items())
+        return covers(self.torch, version) and all(fits)
 
     def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
         """Find a claim that names no exception or a bare one, that says no reason, or whose link is not one."""
@@ -97,9 +102,9 @@ class Expectations(msgspec.Struct, frozen=True):
 
     by_case: dict[str, tuple[Expectation, ...]]
 
-    def for_(self, case_id: str, version: Version) -> Expectation | None:
-        """Find the claim for a case on a release, if there is one; there are never two."""
-        return next((claim for claim in self.by_case.get(case_id, ()) if claim.covers(version)), None)
+    def for_(self, case_id: str, version: Version, beside: Beside = ALONE) -> Expectation | None:
+        """Find the claim for a case on a release and what stands beside it, if there is one; there are never two."""
+        return next((claim for claim in self.by_case.get(case_id, ()) if claim.covers(version, beside)), None)
 
     def on(self, today: dt.date) -> Self:
         """Those that have not expired; a day is one of UTC."""
@@ -109,12 +114,18 @@ class Expectations(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, by_case=counting)
 
 
-def load_expectations(path: Path, files: Sequence[CaseFile], releases: Collection[Version]) -> Expectations:
+def load_expectations(
+    path: Path,
+    files: Sequence[CaseFile],
+    releases: Collection[Version],
+    axes: Mapping[str, Collection[Version]] | None = None,
+) -> Expectations:
     """Read ``expectations.toml``.
 
     Args:
         files: all case files, selected or not. A case of a file whose cases cannot be told counts as known.
         releases: those that a claim may speak of; a claim for none of them is a fault.
+        axes: in the same way, what may stand beside torch.
 
     Raises:
         ConfigurationError: the file cannot be used; every fault in it is listed.
@@ -131,6 +142,8 @@ def load_expectations(path: Path, files: Sequence[CaseFile], releases: Collectio
         }
         sound = {number: claim for number, claim in claims.items() if claim is not None}
         _check_ranges(where, sound, releases, faults)
+        _check_beside(where, sound, axes or {}, faults)
+        _check_apart(where, sound, releases, axes or {}, faults)
         if observing.get(case_id):
             _check_warns(where, sound, faults)
         by_case[case_id] = tuple(sound.values())
@@ -154,13 +167,38 @@ def _tables(document: dict[str, object], faults: Faults) -> Iterator[tuple[str, 
 
 def _check_ranges(where: str, claims: dict[int, Expectation], releases: Collection[Version], faults: Faults) -> None:
     for number, claim in claims.items():
-        if not any(claim.covers(version) for version in releases):
+        if not any(covers(claim.torch, version) for version in releases):
             listed = ", ".join(str(version) for version in sorted(releases)) or "none"
             faults.add(f"{where} #{number} torch", f"{str(claim.torch)!r} matches no release; there is {listed}.")
+
+
+def _check_beside(
+    where: str, claims: dict[int, Expectation], axes: Mapping[str, Collection[Version]], faults: Faults
+) -> None:
+    for number, claim in claims.items():
+        for name, wanted in claim.beside.items():
+            place = f"{where} #{number} beside"
+            if name not in axes:
+                faults.add(place, f"names {name!r}, which is no [[axis]] of matrix.toml; {close_to(name, axes)}")
+            elif not any(covers(wanted, version) for version in axes[name]):
+                listed = ", ".join(map(str, sorted(axes[name])))
+                faults.add(place, f"{str(wanted)!r} matches no version of {name}; there is {listed}.")
+
+
+def _check_apart(
+    where: str,
+    claims: dict[int, Expectation],
+    releases: Collection[Version],
+    axes: Mapping[str, Collection[Version]],
+    faults: Faults,
+) -> None:
     for (one, first), (other, second) in combinations(claims.items(), 2):
         both = shared(first.torch, second.torch, releases)
-        if both is not None:
-            faults.add(f"{where} #{one} and #{other} torch", f"both cover {both}; narrow one of them.")
+        names = sorted(first.beside.keys() & second.beside.keys())
+        meet = {name: shared(first.beside[name], second.beside[name], axes.get(name, ())) for name in names}
+        if both is not None and None not in meet.values():
+            also = f" with {beside_text(tuple((name, str(version)) for name, version in meet.items()))}" if meet else ""
+            faults.add(f"{where} #{one} and #{other} torch", f"both cover {both}{also}; narrow one of them.")
 
 
 def shared(one: SpecifierSet, other: SpecifierSet, releases: Iterable[Version]) -> Version | None:

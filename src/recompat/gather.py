@@ -11,7 +11,7 @@ from packaging.version import Version
 from recompat.interpreters import platform_id, running
 from recompat.judging import claims, judged
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
-from recompat.record import encode_record, releases_of
+from recompat.record import encode_record
 from recompat.report.formats import SITE
 from recompat.site import replace_site
 from recompat.standing import record_of, superseded
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recompat.expectations import Expectations
     from recompat.project import Project, Setup
     from recompat.summary import Summary
+    from recompat.tracks import Target
 
 __all__ = ["gather", "publish", "read_claims"]
 
@@ -34,7 +35,8 @@ def gather(setup: Setup, records: Sequence[Record], releases: Sequence[Version],
         setup: what was asked for.
         records: all there are.
         releases: the columns.
-        anywhere: take every record of a release, by whichever interpreter and on whichever platform.
+        anywhere: take every record of a release, by whichever interpreter, on whichever platform and beside whatever is
+            selected.
 
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
@@ -42,7 +44,7 @@ def gather(setup: Setup, records: Sequence[Record], releases: Sequence[Version],
     chosen = [
         record
         for release in releases
-        for record in (anywhere and _everywhere(records, release)) or [_record(setup, records, release)]
+        for record in (anywhere and _everywhere(setup, records, release)) or _planned(setup, records, release)
     ]
     return judged(setup.project, setup.matrix, setup.files, setup.cases, chosen, (*records, *chosen))
 
@@ -53,7 +55,7 @@ def read_claims(setup: Setup, releases: Sequence[Version], records: Sequence[Rec
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
-    return claims(setup.project, setup.matrix, setup.files, {*releases, *releases_of(records)})
+    return claims(setup.project, setup.matrix, setup.files, records, releases)
 
 
 def publish(project: Project, summary: Summary, records: Iterable[Record]) -> None:
@@ -89,20 +91,25 @@ def _tested(summary: Summary, cases: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"cases/{name}", content
 
 
-def _everywhere(records: Sequence[Record], release: Version) -> list[Record]:
+def _everywhere(setup: Setup, records: Sequence[Record], release: Version) -> list[Record]:
     """All records of a release, but for those without a result that only stood in for another."""
-    held = [record for record in records if Version(record.environment.torch) == release]
+    own = (record for record in records if Version(record.environment.torch) == release)
+    held = [record for record in own if setup.selects(record.environment)]
     gone = {stood_in.environment.id for record in held if record.results for stood_in in superseded(held, record)}
     return [record for record in held if record.environment.id not in gone]
 
 
-def _record(setup: Setup, records: Sequence[Record], release: Version) -> Record:
-    found = record_of(records, release, running(), platform_id())
+def _planned(setup: Setup, records: Sequence[Record], release: Version) -> list[Record]:
+    return [_record(setup, records, target) for target in setup.targets([release])]
+
+
+def _record(setup: Setup, records: Sequence[Record], target: Target) -> Record:
+    found = record_of(records, target, running(), platform_id())
     if found is not None:
         return found
-    reason = f"torch {release} has not been run yet; nox -s matrix -- --torch {release} runs it."
+    reason = f"torch {target} has not been run yet; nox -s matrix -- {target.options} runs it."
     return Record(
-        Environment(str(release), running(), platform_id(), running()),
-        Run("", setup.probe_sha256, setup.terms(release), "", "", {}),
+        Environment(str(target.torch), running(), platform_id(), running(), dict(target.beside)),
+        Run("", setup.probe_sha256, setup.terms(target.torch), "", "", {}),
         trouble=Trouble(TroubleKind.NOT_TRIED, reason),
     )

@@ -24,21 +24,24 @@ class TroubleKind(StrEnum):
     PROBE_FAILED = "probe-failed"
 
 
-class Environment(msgspec.Struct, frozen=True):
+class Environment(msgspec.Struct, frozen=True, omit_defaults=True):
     """A torch release on an interpreter and a platform; ``id`` is typable, as in ``torch2.11.0-cp311-linux_x86_64``.
 
-    ``host_python`` is the interpreter that asked: it differs from ``python`` where that one has no wheel.
+    ``host_python`` is the interpreter that asked: it differs from ``python`` where that one has no wheel. ``beside`` are the
+    packages that an axis of the matrix chose, each with its version; without any, JSON leaves it out.
     """
 
     torch: str
     python: str
     platform: str
     host_python: str
+    beside: dict[str, str] = {}
 
     @property
     def id(self) -> str:
         """The name used in selectors, file names, logs and reports."""
-        return f"torch{self.torch}-{self.python}-{self.platform}"
+        chosen = {"torch": self.torch, **dict(sorted(self.beside.items()))}
+        return "-".join((*map("".join, chosen.items()), self.python, self.platform))
 
 
 class Facts(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from recompat.expectations import load_expectations
 from recompat.listing import load_listing
 from recompat.record import now, releases_of
 from recompat.summarise import summarise
+from recompat.tracks import besides_of, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,16 +47,25 @@ def judged(
     """
     generated = now()
     today = dt.date.fromisoformat(generated[:10])
-    expectations = claims(project, matrix, files, releases_of(known))
+    expectations = claims(project, matrix, files, known)
     summary = summarise(chosen, files, cases, expectations.on(today), generated, load_listing(project.listing), known)
-    told = remarks(expectations, today, [case.id for case in cases], releases_of(chosen))
+    targets = {target_of(record.environment) for record in chosen}
+    told = remarks(expectations, today, [case.id for case in cases], targets)
     return msgspec.structs.replace(summary, notices=told)
 
 
-def claims(project: Project, matrix: Matrix, files: Sequence[CaseFile], releases: Iterable[Version]) -> Expectations:
-    """Read the expectations, which may speak of every release of ``matrix`` and of ``releases``.
+def claims(
+    project: Project,
+    matrix: Matrix,
+    files: Sequence[CaseFile],
+    records: Sequence[Record],
+    releases: Iterable[Version] = (),
+) -> Expectations:
+    """Read the expectations, which may speak of all that ``matrix`` names or ``records`` have, and of ``releases``.
 
     Raises:
         ConfigurationError: ``expectations.toml`` cannot be used.
     """
-    return load_expectations(project.expectations, files, {*matrix.releases, *releases})
+    recorded = besides_of(records)
+    axes = {name: {*matrix.axes.get(name, ()), *recorded.get(name, ())} for name in {*matrix.axes, *recorded}}
+    return load_expectations(project.expectations, files, {*matrix.releases, *releases, *releases_of(records)}, axes)

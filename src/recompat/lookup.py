@@ -6,11 +6,16 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from recompat.axes import fits
 from recompat.errors import ConfigurationError, NothingSelected
+from recompat.near import closest
 from recompat.record import releases_of
+from recompat.tracks import target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from packaging.requirements import Requirement
 
     from recompat.model import Environment, Record
 
@@ -18,7 +23,6 @@ __all__ = ["bare_case", "find_case", "find_environments", "find_target", "no_suc
 
 RELEASE = re.compile(r"(?:torch)?\d+(?:\.\d+)+\w*(?:\.(?:dev|post)\d+)*")
 MOST_NEAR = 5
-MOST_LISTED = 20
 
 
 def find_target(name: str, cases: Sequence[str], records: Sequence[Record]) -> str | list[Environment]:
@@ -70,16 +74,21 @@ def bare_case(name: str) -> str:
     return name.replace(".py::", "::").replace("::case_", "::").removeprefix("case_")
 
 
-def records_of(records: Sequence[Record], torch: str) -> list[Record]:
-    """The records of a release.
+def records_of(records: Sequence[Record], torch: str, axes: Sequence[Requirement] = ()) -> list[Record]:
+    """The records of a release; of those, the ones with what ``axes`` name beside torch.
 
     Raises:
         NothingSelected: there is none; the message lists what is recorded.
     """
     torch = torch.removeprefix("torch")
     found = [record for record in records if record.environment.torch == torch]
+    chosen = [record for record in found if fits(record.environment.beside, axes)]
+    if chosen:
+        return chosen
     if found:
-        return found
+        beside = ", ".join(dict.fromkeys(str(target_of(record.environment)) for record in found))
+        named = " and ".join(map(str, axes))
+        raise NothingSelected(f"There is no record of torch {torch} with {named}. There are: {beside}.")
     there = [str(release) for release in sorted(releases_of(records))]
     mend = f"nox -s matrix -- --torch {torch} runs it."
     if not there:
@@ -94,9 +103,7 @@ def no_such(kind: str, name: str, known: Sequence[str]) -> NothingSelected:
     if near:
         meant = list(dict.fromkeys(by_words[word] for word in near))
         return NothingSelected("\n  - ".join((f"There is no {kind} {name}; did you mean", *meant)))
-    more = "" if len(known) <= MOST_LISTED else f" and {len(known) - MOST_LISTED} more"
-    listed = ", ".join(list(dict.fromkeys(known))[:MOST_LISTED])
-    return NothingSelected(f"There is no {kind} {name}. There are: {listed or 'none'}{more}.")
+    return NothingSelected(f"There is no {kind} {name}.{closest(name, list(dict.fromkeys(known)))}")
 
 
 def _same(name: str, case: str) -> bool:

@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from recompat.axes import Axes, Axis, axes_of
 from recompat.index import is_index_url, without_login
 from recompat.runners import DEFAULT_OS, known_os, known_python, running_python
 from recompat.tables import Row, read_file
@@ -112,14 +113,25 @@ class _File(Row, frozen=True):
     run: _Run = _Run()
     sources: _Sources = _Sources()
     extras: tuple[Extra, ...] = ()
+    axis: tuple[Axis, ...] = ()
     default: tuple[Default, ...] = ()
     ci: Ci = Ci()
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        names = Counter(canonicalize_name(axis.name) for axis in self.axis)
+        fixed = {canonicalize_name(package.name) for extra in self.extras for package in extra.packages}
+        for name, count in names.items():
+            if count > 1:
+                yield "axis", f"names {name} {count} times; put all of its versions into one."
+            if name in fixed:
+                yield "axis", f"names {name}, which [[extras]] installs too; leave it to one of them."
 
 
 class Matrix(msgspec.Struct, frozen=True):
     """What ``matrix.toml`` says. Releases are in version order; ``timeout`` is in seconds; folders are resolved.
 
-    ``default_cases`` are ids, or ``file::*`` for all of a file; where there are none, every case runs by default.
+    ``default_cases`` are ids, or ``file::*`` for all of a file; where there are none, every case runs by default. Each
+    release is run with each version of each of ``axes``.
     """
 
     default: tuple[Version, ...]
@@ -131,6 +143,7 @@ class Matrix(msgspec.Struct, frozen=True):
     default_cases: tuple[str, ...] = ()
     index_urls: tuple[str, ...] = ()
     ci: Ci = Ci()
+    axes: Axes = {}
 
     @property
     def releases(self) -> tuple[Version, ...]:
@@ -160,4 +173,5 @@ def load_matrix(path: Path) -> Matrix:
         default_cases=tuple(dict.fromkeys(case for row in file.default for case in row.cases)),
         index_urls=file.sources.index_urls,
         ci=file.ci,
+        axes=axes_of(file.axis),
     )

@@ -12,6 +12,7 @@ from packaging.version import Version
 from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
 from recompat.operators import OperatorChange
+from recompat.tracks import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,8 @@ class Item(msgspec.Struct, frozen=True):
     def id(self) -> str:
         """The same for the same change in every report: what it is about, where, and from which release on."""
         during = f":{self.what.during}" if isinstance(self.what, OperatorChange) else ""
-        return f"{self.what.first}:{self.what.platform}:{self.case}:{self.kind}{during}"
+        place = ":".join((self.what.platform, *(f"{name}=={one}" for name, one in packed(self.what.beside))))
+        return f"{self.what.first}:{place}:{self.case}:{self.kind}{during}"
 
 
 class News(msgspec.Struct, frozen=True):

@@ -27,11 +27,14 @@ from recompat.options import parse_options
 from recompat.plan import Plan
 from recompat.project import Project
 from recompat.run_folder import RunFolder
+from recompat.tracks import Target, packed
 from recompat.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
+
+    from nox._parametrize import Param
 
 __all__ = ["define_sessions"]
 
@@ -56,19 +59,20 @@ def define_sessions(noxfile: Path | str) -> None:
         required = _sessions(project, run)
 
     @nox.session(venv_backend="uv", reuse_venv=True, allow_parallel=True, default=False)
-    @nox.parametrize("torch", required.names)
-    def probe(session: nox.Session, torch: str) -> None:
+    @nox.parametrize(required.axes, required.parameters)
+    def probe(session: nox.Session, torch: str, **beside: str) -> None:
         """Install one torch release in an environment of its own, run the cases there, and record what happened."""
+        target, location = Target(Version(torch), packed(beside)), Path(session.virtualenv.location)
         with ends_well(run.note):
-            Plan(project, run, parse_options(session.posargs)).probe(Version(torch), Path(session.virtualenv.location))
+            Plan(project, run, parse_options(session.posargs)).probe(target, location)
 
-    @nox.session(venv_backend="none", requires=_probes(required.matrix), default=False)
+    @nox.session(venv_backend="none", requires=required.matrix, default=False)
     def matrix(session: nox.Session) -> None:
         """Run what has to be run, hold it against the expectations, and write the reports."""
         with ends_well(run.note):
             leave(Plan(project, run, parse_options(session.posargs)).report(), run.note)
 
-    @nox.session(venv_backend="none", requires=_probes(required.watch), default=False)
+    @nox.session(venv_backend="none", requires=required.watch, default=False)
     def watch(session: nox.Session) -> None:
         """Run the releases that are new, verify what changed in them, and tell it."""
         with ends_well(run.note):
@@ -81,16 +85,25 @@ def define_sessions(noxfile: Path | str) -> None:
             leave(Plan(project, run, parse_options(session.posargs)).report(recorded=True), run.note)
 
 
-def _probes(releases: Sequence[str]) -> list[str]:
-    return [f"probe(torch='{release}')" for release in releases]
-
-
 class _Required(NamedTuple):
-    """The releases that have a probe session, and those of them that ``matrix`` and ``watch`` require."""
+    """What has a probe session, and those of these sessions that ``matrix`` and ``watch`` require."""
 
-    names: list[str]
-    matrix: list[str]
-    watch: list[str]
+    targets: Sequence[Target] = ()
+    matrix: Sequence[str] = ()
+    watch: Sequence[str] = ()
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of what a session is of: torch, then what stands beside it."""
+        return ["torch", *(name for name, _ in self.targets[0].beside)] if self.targets else ["torch"]
+
+    @property
+    def parameters(self) -> list[Param]:
+        """Their values, for each session."""
+        return [
+            nox.param(str(target.torch), *(version for _, version in target.beside), id=target.parameters)
+            for target in self.targets
+        ]
 
 
 def _sessions(project: Project, run: RunFolder) -> _Required:
@@ -110,14 +123,14 @@ def _sessions(project: Project, run: RunFolder) -> _Required:
                 plans = [kind(project, run, options) for kind in _kinds()]  # another run may have done it meanwhile
                 for plan in plans:
                     plan.prepare(in_parallel=_in_parallel())
-        required = {type(plan): [str(release) for release in plan.pending] for plan in plans}
-        names = [str(release) for release in sorted({*run.selected, *(one for plan in plans for one in plan.known)})]
-        return _Required(names, required.get(Plan, []), required.get(Watch, []))
+        required = {type(plan): [target.session for target in plan.pending] for plan in plans}
+        targets = sorted({target for plan in plans for target in plan.known}, key=lambda target: target.place)
+        return _Required(targets, required.get(Plan, []), required.get(Watch, []))
     except RecompatError:
         if any(argument.startswith("probe(") for argument in sys.argv):  # nox would only say that there is none
             with ends_well():
                 raise
-        return _Required([], [], [])
+        return _Required()
 
 
 def _kinds() -> Sequence[type[Plan]]:

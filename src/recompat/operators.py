@@ -12,6 +12,7 @@ from packaging.version import Version
 from recompat.boundary import Ending
 from recompat.evidence import attention, operator_diff
 from recompat.model import Evidence, Pass
+from recompat.tracks import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,11 +28,13 @@ STOPPED: Final = "stopped early"
 class OperatorChange(msgspec.Struct, frozen=True, kw_only=True):
     """A case that ends the same on two neighbouring releases, by other operators, in ``during``.
 
-    ``before`` and ``after`` are the operators that did the attention; null where none did.
+    ``before`` and ``after`` are the operators that did the attention; null where none did. ``beside`` are the packages that
+    stand beside both; JSON has it only where an axis of the matrix chose some.
     """
 
     case: str
     platform: str
+    beside: Written = msgspec.UNSET
     last: str
     first: str
     during: Pass

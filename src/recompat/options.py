@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast, get_args
 
 import msgspec
+from packaging.requirements import Requirement
 
-from recompat.arguments import existing_folder, index_url
+from recompat.arguments import axis_selector, existing_folder, index_url
 from recompat.changes import FailOn
 from recompat.errors import ConfigurationError
+from recompat.near import no_option
 from recompat.report.formats import FORMATS, known_format
 from recompat.rerun import Rerun
 from recompat.sources import SourceChoice
@@ -41,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     out: Path | None = None
     index_urls: tuple[str, ...] = ()
     fail_on: FailOn | None = None
+    axes: tuple[Requirement, ...] = ()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     made.formatter_class = argparse.RawDescriptionHelpFormatter
     add = made.add_argument
     add("--torch", action="append", metavar="SPEC", help=SELECTORS)
+    add("--axis", action="append", type=axis_selector, default=[], metavar="SPEC", dest="axes", help=AXES)
     add("-k", dest="keyword", metavar="EXPR", help="cases: 'math and not rank3', family:attention, all")
     add("-j", dest="jobs", type=_count, metavar="N", help="how many releases at once, like nox -j")
     add("--rerun", choices=[*map(str, Rerun)], help="what to run, recorded or not; see below")
@@ -96,6 +100,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
     given["torch"] = None if given["torch"] is None else ",".join(given["torch"])
     given["find_links"] = tuple(given["find_links"])
     given["index_urls"] = tuple(given["index_urls"])
+    given["axes"] = tuple(given["axes"])
     given["rerun"] = given["rerun"] and Rerun(given["rerun"])
     return Options(**given)
 
@@ -113,6 +118,9 @@ class _Parser(argparse.ArgumentParser):
     """Raises instead of exiting: only the outermost layer exits."""
 
     def error(self, message: str) -> NoReturn:
+        _, unknown, rest = message.partition("unrecognized arguments: ")
+        if unknown:
+            raise ConfigurationError(no_option(self, rest.split()))
         raise ConfigurationError(f"{message[:1].upper()}{message[1:]}; nox -s matrix -- --help lists the options.")
 
 
@@ -130,6 +138,7 @@ def _seconds(text: str) -> float:
     return value
 
 
+AXES = "versions of a package that is an [[axis]] of matrix.toml: 'transformers>=4.50'"
 SELECTORS = "releases: 2.11.0,2.15.0, '>=2.9', latest, latest-minors, newest-3, new, pre"
 _DESCRIPTION = "Run the cases on PyTorch releases, and hold what happened against matrix/expectations.toml."
 _EPILOG = """examples:

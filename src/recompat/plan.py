@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.axes import products
 from recompat.console import readers_may_leave, tell, wants_colour, width
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
@@ -27,6 +28,7 @@ from recompat.report.terminal import render_terminal
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
+from recompat.tracks import Target, target_of
 from recompat.versions import Offered, select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, pending_of
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from recompat.run_folder import RunFolder
     from recompat.sources import Sources
     from recompat.summary import Summary
+    from recompat.tracks import Beside
 
 __all__ = ["Plan"]
 
@@ -65,14 +68,25 @@ class Plan:
         tell(*set_aside)
 
     @property
-    def known(self) -> Sequence[Version]:
-        """The releases of ``matrix.toml``, and those that were asked for."""
-        return sorted({*self._setup.matrix.default, *self._selected})
+    def known(self) -> Sequence[Target]:
+        """All of ``matrix.toml``, and what was asked for in this run: whatever has a session."""
+        releases = sorted({*self._run.selected, *self._setup.matrix.default, *self._selected})
+        return [Target(release, beside) for release in releases for beside in products(self._setup.matrix.axes)]
 
     @property
     def selected(self) -> Sequence[Version]:
         """The releases that were asked for."""
         return self._selected
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        """The same, each with all that is selected to stand beside it."""
+        return self._setup.targets(self._selected)
+
+    @property
+    def besides(self) -> Sequence[Beside]:
+        """All that is selected to stand beside a release."""
+        return products(self._setup.axes)
 
     @property
     def local(self) -> Sequence[Version]:
@@ -95,8 +109,8 @@ class Plan:
         return bool(self.pending)
 
     @functools.cached_property
-    def pending(self) -> Sequence[Version]:
-        """The selected releases that have something to run before they can be judged.
+    def pending(self) -> Sequence[Target]:
+        """What of that has something to run before it can be judged.
 
         None where the expectations cannot be used, or one format alone was asked for: ``report`` will say so, and nothing
         should have been run for that.
@@ -107,7 +121,7 @@ class Plan:
             read_claims(self._setup, self._selected, self._records)
         except ConfigurationError:
             return []
-        return [release for release in self._selected if pending_of(self._setup, release, self._record(release))]
+        return [target for target in self.targets if pending_of(self._setup, target.torch, self._record(target))]
 
     def prepare(self, *, in_parallel: bool) -> None:
         """Get ready, before any session begins; sessions that run in processes of their own show nothing until they end."""
@@ -117,19 +131,19 @@ class Plan:
     def _announce(self) -> None:
         """Say what has to be known before anything is installed, if anything will be taken from the default index."""
         sources = self._sources()
-        for release in self.pending:
+        for release in {target.torch for target in self.pending}:
             with contextlib.suppress(EnvironmentTrouble):
                 if choose_wheel(release, sources).source is Source.DEFAULT:
                     self._say_once()
 
-    def probe(self, release: Version, location: Path) -> None:
-        """Bring the record of ``release`` up to date, with an environment at ``location``."""
-        progress = Progress(f"torch {release}", quiet=self.options.quiet)
-        work = Work(self._setup, release, location, progress)
+    def probe(self, target: Target, location: Path) -> None:
+        """Bring the record of ``target`` up to date, with an environment at ``location``."""
+        progress = Progress(f"torch {target}", quiet=self.options.quiet)
+        work = Work(self._setup, target, location, progress)
         record = work.run(self._sources, self._say_once)
         if work.kept:
             self._run.tell(
-                f"torch {release} was not run again ({work.kept.kind.value}); what was recorded before is shown."
+                f"torch {target} was not run again ({work.kept.kind.value}); what was recorded before is shown."
             )
         progress.say(f"not run again: {work.kept.kind.value}" if work.kept else _ending(record))
 
@@ -198,7 +212,7 @@ class Plan:
 
     def _seen(self) -> Collection[Version]:
         """The releases that have results here; where there are none, those that ``matrix.toml`` names."""
-        found = [self._record(release) for release in self._recorded()]
+        found = [self._record(target) for target in {target_of(record.environment) for record in self._records}]
         named = bool(self._setup.index_urls)
         done = [record for record in found if record and record.results and (named or not is_candidate(record))]
         return releases_of(done) or self._setup.matrix.releases
@@ -210,8 +224,8 @@ class Plan:
             return sources.offered
         return Offered.of((*self._setup.matrix.releases, *self._recorded(), *sources.offered.named))
 
-    def _record(self, release: Version) -> Record | None:
-        return record_of(self._records, release, running(), platform_id())
+    def _record(self, target: Target) -> Record | None:
+        return record_of(self._records, target, running(), platform_id())
 
     def _sources(self) -> Sources:
         """What the sources offer, asked once per run."""

@@ -1,22 +1,29 @@
-"""Where platforms, or interpreters, disagree about the same release, drawn from a summary. Pure."""
+"""What is told apart in a summary besides the release: platforms, interpreters and packages beside torch. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from recompat.boundary import Ending
 from recompat.cells import Cell
 from recompat.model import Outcome
+from recompat.tracks import Track, beside_text, track_of
 from recompat.trends import ending_of, is_steady
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from recompat.summary import Summary
+    from recompat.boundary import Boundary
+    from recompat.operators import OperatorChange
+    from recompat.summary import Column, Summary
 
-__all__ = ["Split", "by_platform", "platforms", "splits"]
+__all__ = ["NOTHING", "Split", "Tracks", "axes", "by_track", "platforms", "splits", "tracks"]
+
+
+NOTHING: Final = "nothing beside torch"
+"""What a track is called that has none of the packages that others have."""
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -27,17 +34,47 @@ class Split(msgspec.Struct, frozen=True):
     sides: tuple[tuple[Ending, tuple[Cell, ...]], ...]
 
 
+class Tracks(msgspec.Struct, frozen=True):
+    """The tracks of a summary, in order, each with its name; where there is one alone, that is empty."""
+
+    names: dict[Track, str]
+
+    def name(self, one: Column | Boundary | OperatorChange) -> str:
+        """What the track of a column, or of a change, is called; one that the summary does not have is named in full."""
+        track = track_of(one)
+        return self.names[track] if track in self.names else _name(track, platform=True, beside=bool(track.beside))
+
+
+def tracks(columns: Iterable[Column]) -> Tracks:
+    """Name the tracks: by the platform where there are several, and by what stands beside torch where anything does."""
+    there = sorted({track_of(column) for column in columns}, key=lambda track: track.place)
+    platform, beside = len({track.platform for track in there}) > 1, any(track.beside for track in there)
+    return Tracks({track: _name(track, platform=platform, beside=beside) for track in there})
+
+
+def _name(track: Track, *, platform: bool, beside: bool = True) -> str:
+    packages = beside_text(track.beside) or NOTHING
+    return ", ".join((*([track.platform] if platform else []), *([packages] if beside else [])))
+
+
 def platforms(summary: Summary) -> tuple[str, ...]:
     """The platforms of the summary, each once."""
     return tuple(sorted({column.platform for column in summary.environments}))
 
 
-def by_platform(summary: Summary) -> dict[str, list[int]]:
-    """The numbers of the columns of each platform; where there is one platform alone, all of them, without its name."""
-    several = len(platforms(summary)) > 1
-    numbers: dict[str, list[int]] = {name: [] for name in platforms(summary)} if several else {"": []}
+def axes(summary: Summary) -> tuple[str, ...]:
+    """The packages beside torch of which there is more than one version, or that do not stand everywhere."""
+    besides = {track_of(column).beside for column in summary.environments}
+    names = sorted({name for beside in besides for name, _ in beside})
+    return tuple(name for name in names if len({dict(beside).get(name) for beside in besides}) > 1)
+
+
+def by_track(summary: Summary) -> dict[str, list[int]]:
+    """The numbers of the columns of each track, by its name; where there is one alone, all of them."""
+    names = tracks(summary.environments)
+    numbers: dict[str, list[int]] = {name: [] for name in names.names.values()}
     for number, column in enumerate(summary.environments):
-        numbers[column.platform if several else ""].append(number)
+        numbers[names.name(column)].append(number)
     return numbers
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.axes import Axes, fits, products, select_versions
 from recompat.cases import Case, CaseFile, read_case_files
 from recompat.matrix import Matrix, load_matrix
 from recompat.options import Options
 from recompat.private import scrub
 from recompat.runner import probe_folder
 from recompat.selection import default_cases, select_cases
+from recompat.tracks import Target
 from recompat.trials import CaseAddress
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-    from recompat.model import Record
+    from recompat.model import Environment, Record
 
 __all__ = ["Project", "Setup", "load_setup", "probe_digest"]
 
@@ -74,7 +76,10 @@ class Project(msgspec.Struct, frozen=True):
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What was asked for, read and checked. ``cases`` are the selected ones; those of a faulty file are among them."""
+    """What was asked for, read and checked. ``cases`` are the selected ones; those of a faulty file are among them.
+
+    ``axes`` are the selected versions of what stands beside torch.
+    """
 
     project: Project
     options: Options
@@ -82,6 +87,7 @@ class Setup(msgspec.Struct, frozen=True):
     files: tuple[CaseFile, ...]
     cases: tuple[Case, ...]
     probe_sha256: str
+    axes: Axes = {}
 
     @property
     def timeout(self) -> float:
@@ -117,6 +123,14 @@ class Setup(msgspec.Struct, frozen=True):
             terms["evidence"] = "off"
         return {name: scrub(value) for name, value in terms.items()}
 
+    def targets(self, releases: Iterable[Version]) -> tuple[Target, ...]:
+        """Each release with all that is selected to stand beside it."""
+        return tuple(Target(release, beside) for release in releases for beside in products(self.axes))
+
+    def selects(self, environment: Environment) -> bool:
+        """Whether what stands beside torch there is what ``--axis`` names, if anything was named."""
+        return fits(environment.beside, self.options.axes)
+
     def with_recorded(self, records: Iterable[Record]) -> Setup:
         """Select what is recorded as well, unless ``-k`` says what to select."""
         if self.options.keyword:
@@ -135,14 +149,15 @@ def load_setup(project: Project, options: Options) -> Setup:
     """Read everything that a run needs.
 
     Raises:
-        ConfigurationError: a file that cannot be used.
-        NothingSelected: ``-k`` matches no case.
+        ConfigurationError: a file that cannot be used, or ``--axis`` names no axis.
+        NothingSelected: ``-k`` matches no case, or ``--axis`` no version.
     """
     matrix, files = load_matrix(project.matrix), read_case_files(project.cases)
     known = [case for file in files for case in file.cases]
     default = default_cases(known, matrix.default_cases)
     cases = select_cases(known, options.keyword) if options.keyword else default
-    return Setup(project, options, matrix, files, cases, probe_digest())
+    axes = select_versions(matrix.axes, options.axes)
+    return Setup(project, options, matrix, files, cases, probe_digest(), axes)
 
 
 def probe_digest() -> str:

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.private import may_be_private, scrub, scrubber_here
+from recompat.tracks import is_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,6 +73,9 @@ def load_record(path: Path) -> Record:
         Version(record.environment.torch)
     except ValueError:
         raise BadRecord(f"{record.environment.torch[:40]!r} is no release of torch") from None
+    for name, version in record.environment.beside.items():
+        if not is_beside(name, version):
+            raise BadRecord(f"{name[:40]!r} {version[:40]!r} is no package with its version")
     if path.stem != record.environment.id:
         raise BadRecord(f"it is the record of {record.environment.id}")
     return _scrubbed(record, scrub) if may_be_private(content) else record

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 from recompat.cases import CaseFile
 from recompat.errors import ConfigurationError, Incomplete
@@ -25,9 +24,14 @@ from recompat.report.style import label
 from recompat.report.text import clean
 from recompat.show import Known, read_source
 from recompat.sources import Source, configured_folders, named_index
+from recompat.tracks import beside_text, packed, target_of
 
 if TYPE_CHECKING:
-    from recompat.model import Outcome
+    from collections.abc import Sequence
+
+    from packaging.version import Version
+
+    from recompat.model import Environment, Outcome
 
 __all__ = ["Reproduction", "find_reproduction", "how_it_ended", "pinned"]
 
@@ -80,9 +84,11 @@ class Reproduction(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The same, with what a reader has to know."""
-        facts, platform = self.facts, self.record.environment.platform
+        facts, environment = self.facts, self.record.environment
+        beside = f" with {beside_text(packed(environment.beside))}" if environment.beside else ""
+        place = f"torch {facts.imported}{beside}, Python {facts.python_version}, {environment.platform}"
         lines = [
-            clean(f"{self.case} on torch {facts.imported}, Python {facts.python_version}, {platform}"),
+            clean(f"{self.case} on {place}"),
             clean(f"recorded {self.record.run.finished}: {how_it_ended(self.trial)}"),
             "",
             f"wrote    {self.path}",
@@ -139,11 +145,14 @@ _SILENT: dict[Outcome | str, str] = {
 }
 
 
-def find_reproduction(known: Known, case: str, torch: str, out: Path | None) -> Reproduction:
+def find_reproduction(
+    known: Known, case: str, torch: str, out: Path | None, axes: Sequence[Requirement] = ()
+) -> Reproduction:
     """Find what is recorded of a case on a release, and the file that it was.
 
     Args:
-        out: the folder to write to; None for ``reproduce/torch<release>``.
+        out: the folder to write to; None for ``reproduce/torch<release>``, and what stands beside it.
+        axes: what has to stand beside torch; where that leaves a choice, the newest does.
 
     Raises:
         ConfigurationError: the case file was edited since, or is not there.
@@ -151,12 +160,12 @@ def find_reproduction(known: Known, case: str, torch: str, out: Path | None) -> 
         NothingSelected: there is no such case, or no record of that release.
     """
     case_id = find_case(case, known.cases)
-    record = max(records_of(known.records, torch), key=lambda one: _preference(one, case_id))
+    record = max(records_of(known.records, torch, axes), key=lambda one: _preference(one, case_id))
     seen = finding(next((result for result in record.results if result.case == case_id), None))
-    release = record.environment.torch
+    release, target = record.environment.torch, target_of(record.environment)
     if not isinstance(seen, Finding) or record.facts is None:
-        why = record.trouble.reason if record.trouble else f"nox -s matrix -- --torch {release} runs it."
-        raise Incomplete(f"There is no result of {case_id} on torch {release}: {why}")
+        why = record.trouble.reason if record.trouble else f"nox -s matrix -- {target.options} runs it."
+        raise Incomplete(f"There is no result of {case_id} on torch {target}: {why}")
     file = next(file for file in known.files if case_id in {one.id for one in file.cases})
     return Reproduction(
         known=known,
@@ -167,9 +176,14 @@ def find_reproduction(known: Known, case: str, torch: str, out: Path | None) -> 
         record=record,
         facts=record.facts,
         trial=seen.trial,
-        packages=pinned(known.matrix.packages_for(Version(release)), record.facts),
-        folder=Path("reproduce", f"torch{release}") if out is None else out,
+        packages=(*pinned(known.matrix.packages_for(target.torch), record.facts), *target.requirements),
+        folder=Path("reproduce", _named(record.environment)) if out is None else out,
     )
+
+
+def _named(environment: Environment) -> str:
+    """An environment's id, without interpreter and platform."""
+    return environment.id.removesuffix(f"-{environment.python}-{environment.platform}")
 
 
 def pinned(requirements: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
@@ -190,13 +204,14 @@ def _word(text: str) -> str:
     return shlex.quote(clean(text))
 
 
-def _preference(record: Record, case_id: str) -> tuple[bool, bool, bool, str]:
-    """A record with the result first, then one of this platform and interpreter, then the newest."""
+def _preference(record: Record, case_id: str) -> tuple[bool, bool, bool, list[tuple[str, Version]], str]:
+    """A record with the result first, then one of this platform and interpreter, then the newest versions and record."""
     environment = record.environment
     return (
         any(result.case == case_id for result in record.results),
         environment.platform == platform_id(),
         environment.python == running(),
+        target_of(environment).place[1],
         record.run.finished,
     )
 

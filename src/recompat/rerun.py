@@ -5,11 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
-from packaging.version import Version
-
 from recompat.judge import Finding, finding, verdict
 from recompat.model import Outcome, Verdict
 from recompat.summary import UNEXPECTED
+from recompat.tracks import target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,12 +63,13 @@ def chosen(
         case Rerun.FAILED | Rerun.CHANGED | Rerun.FLAKY:
             if record is None or not results:
                 return pending
-            due, release = {case.id for case in pending}, Version(record.environment.torch)
+            due, target = {case.id for case in pending}, target_of(record.environment)
             expected = claims()
             return [
                 case
                 for case in wanted
-                if case.id in due or _asked_for(rerun, results[case.id], expected.for_(case.id, release))
+                if case.id in due
+                or _asked_for(rerun, results[case.id], expected.for_(case.id, target.torch, target.beside))
             ]
         case _:
             assert_never(rerun)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["merge_folders", "newest_listing", "safe"]
 
 LARGEST = 1 << 28  # bytes of a record; those of the whole library have less than a megabyte
-LONGEST_ID = 120
-ID = re.compile(r"torch[0-9][0-9a-z.+]*-[a-z]+[0-9]+t?-[a-z][a-z0-9_]*")
+LONGEST_ID = 200
+ID = re.compile(r"torch[0-9][0-9a-z.+]*(-[a-z0-9][0-9a-z.]*)*-[a-z]+[0-9]+t?-[a-z][a-z0-9_]*")
 SCHEMA, _, OURS = RECORD_SCHEMA.rpartition("/")
 LISTING = "index.json"
 RECORDS = "records"

@@ -9,6 +9,7 @@ import msgspec
 from packaging.version import Version
 
 from recompat.aspects import Aspect, answer_of
+from recompat.axes import products
 from recompat.cells import make_cell
 from recompat.console import tell
 from recompat.errors import ConfigurationError, NothingSelected
@@ -23,6 +24,7 @@ from recompat.project import Project, load_setup
 from recompat.record import load_records, releases_of
 from recompat.search import Answer, Found, Skipped, changes, recorded_ends
 from recompat.standing import most_telling, record_of
+from recompat.tracks import Target, packed
 from recompat.versions import Offered
 from recompat.work import pending_of
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from recompat.project import Setup
     from recompat.run_folder import RunFolder
     from recompat.sources import Sources
+    from recompat.tracks import Beside
 
 __all__ = ["Request", "Span"]
 
@@ -71,6 +74,7 @@ class Span:
         setup = load_setup(here, request.options)
         self.file, self.case = _find(setup, request.case)
         self.setup = msgspec.structs.replace(setup, cases=(self.case,))
+        self.beside = _beside(self.setup)
         self._records = load_records(here.records)[0]
         self._others = load_records(project.elsewhere or here.baseline)[0]
         self.listed: str | None = None
@@ -124,7 +128,7 @@ class Span:
         return answer_of(cell, result.evidence if result else None, self.request.aspect)
 
     def _known(self, release: Version) -> Found | None:
-        record = record_of(self._records, release, running(), platform_id())
+        record = record_of(self._records, Target(release, self.beside), running(), platform_id())
         if record is None:
             return None
         if not pending_of(self.setup, release, record):
@@ -141,10 +145,10 @@ class Span:
 
     def _answers(self, records: Iterable[Record]) -> Mapping[Version, Answer]:
         """What records say, by release: of this interpreter if there is any, else of the most telling one."""
-        known = list(records)
+        known = [record for record in records if packed(record.environment.beside) == self.beside]
         found: dict[Version, Answer] = {}
         for release in releases_of(known):
-            own = record_of(known, release, running(), platform_id())
+            own = record_of(known, Target(release, self.beside), running(), platform_id())
             record = own or most_telling(one for one in known if Version(one.environment.torch) == release)
             answer = self.answer(record) if record else None
             if isinstance(answer, Answer):
@@ -184,6 +188,21 @@ class Span:
             if self.sources.reached and release not in offered.named and release not in self._here:
                 there = ", ".join(map(str, (*offered.releases, *offered.previews[-LISTED_PREVIEWS:])))
                 raise NothingSelected(f"There is no torch {release}. There are: {there or 'none'}.")
+
+
+def _beside(setup: Setup) -> Beside:
+    """What stands beside every release: where there is a choice, it has to be made.
+
+    Raises:
+        ConfigurationError: it was not.
+    """
+    first, *more = products(setup.axes)
+    if more:
+        options = " ".join(f"--axis {one}" for one in Target(Version("0"), first).requirements)
+        raise ConfigurationError(
+            f"matrix.toml has {len(more) + 1} ways to fill what stands beside torch, and a bisection follows one: {options}."
+        )
+    return first
 
 
 def _find(setup: Setup, name: str) -> tuple[CaseFile, Case]:

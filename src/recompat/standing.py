@@ -8,19 +8,21 @@ import msgspec
 from packaging.version import Version
 
 from recompat.sources import named_index
+from recompat.tracks import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from recompat.model import CaseResult, Record
+    from recompat.model import CaseResult, Environment, Record
+    from recompat.tracks import Target
     from recompat.trials import CaseAddress
 
 __all__ = ["is_candidate", "merge_results", "most_telling", "pending_cases", "record_of", "superseded"]
 
 
-def record_of(records: Iterable[Record], release: Version, python: str, platform: str) -> Record | None:
-    """The record that speaks for ``release`` where ``python`` asks: its own, or of the interpreter chosen in its place."""
-    return most_telling(record for record in records if _speaks_for(record, release, python, platform))
+def record_of(records: Iterable[Record], target: Target, python: str, platform: str) -> Record | None:
+    """The record that speaks for ``target`` where ``python`` asks: its own, or of the interpreter chosen in its place."""
+    return most_telling(record for record in records if _speaks_for(record, target, python, platform))
 
 
 def most_telling(records: Iterable[Record]) -> Record | None:
@@ -34,10 +36,7 @@ def superseded(records: Iterable[Record], by: Record) -> list[Record]:
     return [
         record
         for record in records
-        if not record.results
-        and record.environment.id != mine.id
-        and (record.environment.torch, record.environment.host_python, record.environment.platform)
-        == (mine.torch, mine.host_python, mine.platform)
+        if not record.results and record.environment.id != mine.id and _asked(record.environment) == _asked(mine)
     ]
 
 
@@ -96,10 +95,16 @@ def _same_ground(record: Record, earlier: Record) -> bool:
     return same_terms and (record.facts is None or record.facts == earlier.facts)
 
 
-def _speaks_for(record: Record, release: Version, python: str, platform: str) -> bool:
+def _asked(environment: Environment) -> tuple[str, dict[str, str], str, str]:
+    return environment.torch, environment.beside, environment.host_python, environment.platform
+
+
+def _speaks_for(record: Record, target: Target, python: str, platform: str) -> bool:
     environment = record.environment
-    same = environment.torch == str(release) and environment.platform == platform
-    return same and python in {environment.python, environment.host_python}
+    same = environment.torch == str(target.torch) and environment.platform == platform
+    return (
+        same and packed(environment.beside) == target.beside and python in {environment.python, environment.host_python}
+    )
 
 
 def _by_case(result: CaseResult) -> str:

@@ -14,6 +14,7 @@ from recompat.expectations import Expectations
 from recompat.listing import Listing
 from recompat.model import Evidence, Outcome, Record, Verdict
 from recompat.summary import MATRIX_SCHEMA, Column, Row, Summary, Totals
+from recompat.tracks import packed, target_of
 from recompat.trends import all_boundaries, all_operator_changes
 
 __all__ = ["summarise"]
@@ -62,21 +63,23 @@ def _cells(
     records: Sequence[Record], file_of: Mapping[str, CaseFile], cases: Sequence[Case], expectations: Expectations
 ) -> Iterator[Cell]:
     """Judge case by case, and within a case record by record."""
-    known = [(record, Version(record.environment.torch), {r.case: r for r in record.results}) for record in records]
+    known = [(record, target_of(record.environment), {r.case: r for r in record.results}) for record in records]
     for case in cases:
-        for record, release, results in known:
-            claim = expectations.for_(case.id, release)
+        for record, target, results in known:
+            claim = expectations.for_(case.id, target.torch, target.beside)
             yield make_cell(case, file_of[case.id], record, results.get(case.id), claim)
 
 
 def _between(columns: Sequence[Record], others: Iterable[Record]) -> list[Record]:
-    """The records of releases that lie between those of the columns."""
+    """The records of releases that lie between those of the columns, beside the same packages."""
     shown = {record.environment.id for record in columns}
     releases = [Version(record.environment.torch) for record in columns]
+    besides = {packed(record.environment.beside) for record in columns}
     return [
         other
         for other in others
         if other.environment.id not in shown
+        and packed(other.environment.beside) in besides
         and releases
         and min(releases) < Version(other.environment.torch) < max(releases)
     ]
@@ -91,12 +94,13 @@ def _evidence(records: Sequence[Record]) -> dict[tuple[str, str], Evidence]:
     }
 
 
-def _in_version_order(record: Record) -> tuple[Version, str, int, str]:
+def _in_version_order(record: Record) -> tuple[Version, list[tuple[str, Version]], str, int, str]:
     """Interpreters by their number, so that cp39 comes before cp311."""
     environment = record.environment
+    release, beside = target_of(environment).place
     name = environment.python.rstrip("0123456789t")
     digits = "".join(character for character in environment.python if character.isdecimal())
-    return Version(environment.torch), name, int(digits[:1] or 0) * 1000 + int(digits[1:] or 0), environment.id
+    return release, beside, name, int(digits[:1] or 0) * 1000 + int(digits[1:] or 0), environment.id
 
 
 def _column(record: Record) -> Column:
@@ -105,6 +109,7 @@ def _column(record: Record) -> Column:
         torch=record.environment.torch,
         python=record.environment.python,
         platform=record.environment.platform,
+        beside=record.environment.beside or msgspec.UNSET,
         trouble=record.trouble,
         started=record.run.started,
         finished=record.run.finished,

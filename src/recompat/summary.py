@@ -12,6 +12,7 @@ from recompat.detection import Detection
 from recompat.errors import ExitCode
 from recompat.model import Outcome, Trouble, Verdict
 from recompat.operators import OperatorChange
+from recompat.tracks import Written
 
 __all__ = ["MATRIX_SCHEMA", "Cell", "Claim", "Column", "Row", "Summary", "Totals"]
 
@@ -23,13 +24,15 @@ UNEXPECTED = frozenset({Verdict.REGRESSED, Verdict.FIXED, Verdict.CHANGED, Verdi
 class Column(msgspec.Struct, frozen=True, kw_only=True):
     """An environment: what was asked for, and what was really tested.
 
-    What the probe would have told is null where it did not run. Times are UTC, ISO 8601.
+    ``beside`` are the packages that an axis of the matrix chose; JSON has it only where there are any. What the probe would
+    have told is null where it did not run. Times are UTC, ISO 8601.
     """
 
     id: str
     torch: str
     python: str
     platform: str
+    beside: Written = msgspec.UNSET
     imported: str | None = None
     flavour: str | None = None
     source: str | None = None

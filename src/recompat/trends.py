@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 from packaging.version import Version
 
 from recompat.boundary import Boundary, Ending, Point, boundaries
 from recompat.cells import Cell
 from recompat.model import Environment, Evidence, Outcome, Replay
 from recompat.operators import OperatorChange, Watched, operator_changes
+from recompat.tracks import Track, track_of
 
 __all__ = ["all_boundaries", "all_operator_changes", "ending_of", "is_steady"]
 
@@ -17,30 +19,33 @@ Line = list[tuple[Environment, Cell]]
 def all_boundaries(
     cells: Sequence[Cell], environments: Mapping[str, Environment], listed: Sequence[Version] | None
 ) -> Iterator[Boundary]:
-    """Find where outcomes change, case by case and platform by platform; ``listed`` is what the index offers."""
-    for (case, platform), line in _lines(cells, environments).items():
+    """Find where outcomes change, case by case and track by track; ``listed`` is what the index offers."""
+    for (case, track), line in _lines(cells, environments).items():
         points = [Point(Version(environment.torch), ending_of(cell), is_steady(cell)) for environment, cell in line]
-        yield from boundaries(case, platform, points, listed)
+        for found in boundaries(case, track.platform, points, listed):
+            yield msgspec.structs.replace(found, beside=track.written)
 
 
 def all_operator_changes(
     cells: Sequence[Cell], environments: Mapping[str, Environment], evidence: Mapping[tuple[str, str], Evidence]
 ) -> Iterator[OperatorChange]:
     """Find where operators change; ``evidence`` is by case and environment, for those cells that have any."""
-    for (case, platform), line in _lines(cells, environments).items():
+    for (case, track), line in _lines(cells, environments).items():
         watched = [
             Watched(Version(environment.torch), ending_of(cell), evidence[case, environment.id])
             for environment, cell in line
             if (case, environment.id) in evidence and cell.outcome is not Outcome.NOT_RUN
         ]
-        yield from operator_changes(case, platform, watched)
+        for found in operator_changes(case, track.platform, watched):
+            yield msgspec.structs.replace(found, beside=track.written)
 
 
-def _lines(cells: Sequence[Cell], environments: Mapping[str, Environment]) -> dict[tuple[str, str], Line]:
-    lines: dict[tuple[str, str], Line] = {}
+def _lines(cells: Sequence[Cell], environments: Mapping[str, Environment]) -> dict[tuple[str, Track], Line]:
+    tracks = {name: track_of(environment) for name, environment in environments.items()}
+    lines: dict[tuple[str, Track], Line] = {}
     for cell in cells:
-        environment = environments[cell.environment]
-        lines.setdefault((cell.case, environment.platform), []).append((environment, cell))
+        line = lines.setdefault((cell.case, tracks[cell.environment]), [])
+        line.append((environments[cell.environment], cell))
     return lines
 
 

@@ -31,6 +31,7 @@ from recompat.search import Answer, Found, next_release
 from recompat.selection import select_cases
 from recompat.sources import configured_folders, find_sources
 from recompat.standing import record_of
+from recompat.tracks import Target
 from recompat.versions import OLDEST, Offered, select_releases
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class Trying:
         if self.setup.options.rerun is not None:
             return None
         records, _ = load_records(self.setup.project.records)
-        record = record_of(records, release, running(), platform_id())
+        record = record_of(records, Target(release), running(), platform_id())
         if record is None or record.trouble is None or record.trouble.kind not in OF_THE_RELEASE:
             return None
         same = (record.run.probe_sha256, record.run.options) == (self.setup.probe_sha256, self.setup.terms(release))
@@ -216,7 +217,7 @@ class Trying:
     def _attempt(self, release: Version, folder: Path, sandbox: Sandbox, *, shows: bool) -> Record:
         progress = Progress(f"torch {release}", quiet=not shows)
         kind = ScriptTry if self.script.plain else CaseTry
-        work = kind(self.setup, release, folder / str(release), progress, sandbox.probe)
+        work = kind(self.setup, Target(release), folder / str(release), progress, sandbox.probe)
         if isinstance(work, ScriptTry):
             work.start = sandbox.script
         record = work.run(lambda: self.sources, self._announce)

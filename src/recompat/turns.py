@@ -7,6 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.requirements import Requirement
 from packaging.version import Version
 
 from recompat import __version__, compare
@@ -22,10 +23,11 @@ from recompat.search import Answer, Skipped, changes
 from recompat.show import read_known
 from recompat.sources import Source
 from recompat.standing import record_of
+from recompat.tracks import Target
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from recompat.cases import CaseFile
     from recompat.diff import Diff
@@ -61,6 +63,7 @@ def made(
         sha256=span.file.sha256,
         aspect=span.request.aspect,
         platform=platform_id(),
+        beside=dict(span.beside) or msgspec.UNSET,
         start=str(span.releases[0]),
         end=str(span.releases[-1]),
         releases=len(span.releases),
@@ -82,11 +85,18 @@ def made(
 
 
 def _turn(span: Span, known: Known, change: Change, found: Mapping[Version, Found]) -> Turn:
-    both = [_record(known, release) for release in (change.last, change.first)]
+    both = [_record(known, Target(release, span.beside)) for release in (change.last, change.first)]
     setup = span.setup
     summary = judged(setup.project, setup.matrix, setup.files, setup.cases, both, known.records)
     last, first = (
-        Side(column=column, cell=cell, **_wheel(span, record), commands=commands(span.case.id, known, column.torch))
+        Side(
+            column=column,
+            cell=cell,
+            **_wheel(span, record),
+            commands=commands(
+                span.case.id, known, column.torch, Target(Version(column.torch), span.beside).requirements
+            ),
+        )
         for column, cell, record in zip(summary.environments, summary.cells, both, strict=True)
     )
     return Turn(
@@ -105,9 +115,9 @@ def _diff(span: Span, last: Record, first: Record) -> Diff:
     return compare.diff(one, other, BESIDE, cases=[span.case.id], observing=observing)
 
 
-def _record(known: Known, release: Version) -> Record:
-    found = record_of(known.records, release, running(), platform_id())
-    assert found is not None, release
+def _record(known: Known, target: Target) -> Record:
+    found = record_of(known.records, target, running(), platform_id())
+    assert found is not None, target
     return found
 
 
@@ -138,10 +148,10 @@ def _build(facts: Facts) -> str:
     return facts.packages.get("torch", facts.imported)
 
 
-def commands(case: str, known: Known, torch: str) -> tuple[str, ...]:
+def commands(case: str, known: Known, torch: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
     """What runs it again, for those who read this elsewhere: they have no wheel folder of ours."""
     with contextlib.suppress(RecompatError):  # then there is nothing to reproduce it with
-        found = find_reproduction(known, case, torch, None)
+        found = find_reproduction(known, case, torch, None, tuple(map(Requirement, beside)))
         if found.facts.source == Source.FOLDER:
             found = msgspec.structs.replace(found, facts=msgspec.structs.replace(found.facts, source=Source.CPU))
         return tuple(found.commands.splitlines())

@@ -7,7 +7,6 @@ import shutil
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.version import Version
 
 from recompat.model import TroubleKind, Verification
 from recompat.progress import Progress
@@ -15,6 +14,7 @@ from recompat.project import Project
 from recompat.record import save_record
 from recompat.rerun import Rerun
 from recompat.runner import Spawn, start_probe
+from recompat.tracks import target_of
 from recompat.wheels import EnvironmentTrouble
 from recompat.work import Work
 
@@ -54,16 +54,16 @@ def verify(
         EnvironmentTrouble: nothing could be run, or something else was installed than the record is of.
         Interrupted: by Ctrl-C or SIGTERM; the record is as it was.
     """
-    release, name = Version(record.environment.torch), record.environment.id
-    progress = Progress(f"torch {release} again", quiet=setup.options.quiet)
+    target, name = target_of(record.environment), record.environment.id
+    progress = Progress(f"torch {target} again", quiet=setup.options.quiet)
     with _folder(setup.project, name) as folder:
-        work = Work(_alone(setup, folder, cases), release, folder / "environment", progress, spawn)
+        work = Work(_alone(setup, folder, cases), target, folder / "environment", progress, spawn)
         again = work.run(sources, announce)
     if again.trouble is not None:
         reason = again.trouble.reason.replace(f"{again.environment.id}/", f"{name}-verification/")
         raise EnvironmentTrouble(again.trouble.kind, reason)
     if again.facts != record.facts:
-        reason = f"torch {release} is another installation now than the recorded one; run it again: --rerun all."
+        reason = f"torch {target} is another installation now than the recorded one; run it again: --rerun all."
         raise EnvironmentTrouble(TroubleKind.WRONG_VERSION, reason)
     seen = {result.case: result for result in again.results}
     results = (_with(result, seen.get(result.case)) for result in record.results)

@@ -25,6 +25,7 @@ from recompat.report.text import clean
 from recompat.step_summary import write_step_summary
 from recompat.summarise import summarise
 from recompat.summary import UNEXPECTED
+from recompat.tracks import Target, packed
 from recompat.verify import verify
 from recompat.versions import new_releases
 from recompat.wheels import EnvironmentTrouble
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recompat.errors import ExitCode
+    from recompat.expectations import Expectations
+    from recompat.model import CaseResult
+    from recompat.summary import Summary
+    from recompat.tracks import Beside
 
 __all__ = ["Watch"]
 
@@ -52,7 +57,7 @@ class Watch(Plan):
         """Note as well what is about to be run, so that a later watch tells it where this one is interrupted."""
         super().prepare(in_parallel=in_parallel)
         if self.pending:
-            self._write_changes(self._changes(tuple(ReleaseChanges(torch=str(one)) for one in self._selected)))
+            self._write_changes(self._changes(tuple(map(_begun, self.targets))))
 
     def tell(self) -> ExitCode:
         """Judge, verify what changed, write and print it; return what it amounts to.
@@ -64,7 +69,7 @@ class Watch(Plan):
         if self.options.format:
             raise ConfigurationError("--format is an option of nox -s report and of recompat report; leave it out.")
         # Oldest first, judged anew each time: what a release is compared with has to be known itself.
-        troubles = [self._verify([*self._judged()][place]) for place in range(len(self._selected))]
+        troubles = [self._verify([*self._judged()][place]) for place in range(len(self.targets))]
         told = self._changes(tuple(self._judged()), filter(None, troubles))
         if told.releases:
             site = self._summary(recorded=True)
@@ -76,32 +81,40 @@ class Watch(Plan):
         return told.exit_code
 
     def _judged(self) -> Iterator[ReleaseChanges]:
-        """Hold each selected release against what is recorded on this interpreter and platform."""
-        own = [found for one in {*self._recorded(), *self._selected} if (found := self._record(one))]
-        told = [one for one in own if one.results or Version(one.environment.torch) in self._selected]
+        """Hold each selected target against what is recorded on this interpreter and platform, beside the same packages."""
         expectations = read_claims(self._setup, self._selected, self._records)
+        tracks = {beside: self._track(beside, expectations) for beside in {one.beside for one in self.targets}}
+        for target in self.targets:
+            summary, results = tracks[target.beside]
+            release = str(target.torch)
+            recorded = {column.torch for column in summary.environments}
+            yield changes_of(summary, results, release) if release in recorded else self._not_run(target)
+
+    def _track(self, beside: Beside, expectations: Expectations) -> tuple[Summary, dict[tuple[str, str], CaseResult]]:
+        """Judge what is recorded beside these packages; the results are by case and environment."""
+        targets = [Target(release, beside) for release in {*self._recorded(), *self._selected}]
+        own = [found for target in targets if (found := self._record(target))]
+        told = [one for one in own if one.results or Version(one.environment.torch) in self._selected]
         setup = self._setup
         listing = load_listing(setup.project.listing)
         summary = summarise(told, setup.files, setup.cases, expectations, now(), listing)
-        results = {(result.case, one.environment.id): result for one in told for result in one.results}
-        recorded = {one.environment.torch for one in told}
-        for release in map(str, self._selected):
-            yield changes_of(summary, results, release) if release in recorded else self._not_run(release)
+        return summary, {(result.case, one.environment.id): result for one in told for result in one.results}
 
-    def _not_run(self, release: str) -> ReleaseChanges:
-        count = len(self._setup.cases)
-        return ReleaseChanges(torch=release, cases=count, missing=count, reason="It was not run to its end.")
+    def _not_run(self, target: Target) -> ReleaseChanges:
+        count, reason = len(self._setup.cases), "It was not run to its end."
+        return msgspec.structs.replace(_begun(target), cases=count, missing=count, reason=reason)
 
     def _verify(self, release: ReleaseChanges) -> str | None:
         """Run again what seems to have changed; return a sentence if that was not possible."""
-        record = self._record(Version(release.torch))
+        target = Target(Version(release.torch), packed(release.beside))
+        record = self._record(target)
         cases = {change.case for change in release.of(State.UNVERIFIED)}
         if record is None or not cases:
             return None
         try:
             verify(self._setup, record, cases, self._sources, self._say_once)
         except EnvironmentTrouble as error:
-            return f"What changed in torch {release.torch} was not verified: {clean(error.trouble.reason)}"
+            return f"What changed in torch {target} was not verified: {clean(error.trouble.reason)}"
         self._records, set_aside = load_records(self._setup.project.records)
         tell(*set_aside)
         return None
@@ -125,10 +138,16 @@ class Watch(Plan):
 
     def _unexpected(self, release: Version) -> int:
         """Count what is not as expected on a release that is recorded."""
-        record, claims = self._record(release), read_claims(self._setup, [], self._records)
+        claims = read_claims(self._setup, [], self._records)
         asked = {address.id: address.sha256 for address in self._setup.addresses}
-        results = [one for one in record.results if asked.get(one.case) == one.sha256] if record else []
-        return sum(verdict(one, claims.for_(one.case, release)) in UNEXPECTED for one in results)
+        targets = self._setup.targets([release])
+        return sum(
+            verdict(one, claims.for_(one.case, release, target.beside)) in UNEXPECTED
+            for target in targets
+            if (record := self._record(target)) is not None
+            for one in record.results
+            if asked.get(one.case) == one.sha256
+        )
 
     def _write_changes(self, changes: Changes) -> None:
         reports = self._setup.project.reports
@@ -164,6 +183,10 @@ class Watch(Plan):
     def _of_records(self) -> Sequence[Version]:
         """All of them: the site shows a release that is new beside the others."""
         return self._recorded()
+
+
+def _begun(target: Target) -> ReleaseChanges:
+    return ReleaseChanges(torch=str(target.torch), beside=dict(target.beside) or msgspec.UNSET)
 
 
 class _Release(msgspec.Struct):

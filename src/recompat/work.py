@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from recompat import __version__
@@ -24,7 +25,7 @@ from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.judging import claims
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
-from recompat.record import load_record, load_records, now, releases_of, save_record
+from recompat.record import load_record, load_records, now, save_record
 from recompat.report.text import clean
 from recompat.rerun import chosen
 from recompat.runner import Spawn, start_probe
@@ -41,36 +42,38 @@ if TYPE_CHECKING:
     from recompat.progress import Progress
     from recompat.project import Setup
     from recompat.sources import Sources
+    from recompat.tracks import Target
 
 __all__ = ["Work", "pending_of", "standing_record"]
 
 
-def standing_record(setup: Setup, release: Version) -> Record | None:
-    """What is recorded of ``release`` for the interpreter that runs this; damaged records are set aside on the way."""
+def standing_record(setup: Setup, target: Target) -> Record | None:
+    """What is recorded of ``target`` for the interpreter that runs this; damaged records are set aside on the way."""
     records, _ = load_records(setup.project.records)
-    return record_of(records, release, running(), platform_id())
+    return record_of(records, target, running(), platform_id())
 
 
 def pending_of(setup: Setup, release: Version, record: Record | None) -> Sequence[CaseAddress]:
-    """The selected cases that have to be run on ``release``."""
+    """The selected cases that have to be run on ``release``, of which ``record`` is what there is."""
     terms, wanted = setup.terms(release), setup.addresses
     pending = pending_cases(record, wanted, setup.probe_sha256, terms, named=bool(setup.index_urls))
     return chosen(setup.options.rerun, wanted, pending, record, lambda: _claims(setup, release))
 
 
 def _claims(setup: Setup, release: Version) -> Expectations:
-    recorded = releases_of(load_records(setup.project.records)[0])
-    return claims(setup.project, setup.matrix, setup.files, {release, *recorded})
+    records, _ = load_records(setup.project.records)
+    return claims(setup.project, setup.matrix, setup.files, records, {release})
 
 
 class Work:
     """The making of one record."""
 
     def __init__(
-        self, setup: Setup, release: Version, location: Path, progress: Progress, spawn: Spawn = start_probe
+        self, setup: Setup, target: Target, location: Path, progress: Progress, spawn: Spawn = start_probe
     ) -> None:
         self._setup = setup
-        self._release = release
+        self._target = target
+        self._release = target.torch
         self._location = location
         self._progress = progress
         self._spawn = spawn
@@ -89,7 +92,7 @@ class Work:
             Interrupted: by Ctrl-C or SIGTERM; no record was written.
         """
         self._announce = announce
-        earlier = standing_record(self._setup, self._release)
+        earlier = standing_record(self._setup, self._target)
         pending = pending_of(self._setup, self._release, earlier)
         if not pending:
             drop_unused_environment(self._location)
@@ -97,7 +100,7 @@ class Work:
         try:
             record = self._attempt(earlier, pending, sources)
         except KeyboardInterrupt:
-            raise Interrupted(f"Interrupted at torch {self._release}; finished records stay.") from None
+            raise Interrupted(f"Interrupted at torch {self._target}; finished records stay.") from None
         finally:
             if not self._setup.options.keep:
                 drop_environment(self._location)
@@ -108,7 +111,7 @@ class Work:
 
     def _left_out(self) -> Record:
         """What stands for a release of which nothing is recorded, and of which nothing was to be run."""
-        reason = f"torch {self._release} was left out by --rerun {self._setup.options.rerun}."
+        reason = f"torch {self._target} was left out by --rerun {self._setup.options.rerun}."
         return self._record(self._environment(running()), trouble=Trouble(TroubleKind.NOT_TRIED, reason))
 
     def _stands(self, earlier: Record) -> bool:
@@ -151,13 +154,14 @@ class Work:
             build_environment(self._location, build, log)
 
     def _build(self, wheel: Wheel) -> Build:
-        packages = self._setup.matrix.packages_for(self._release)
+        packages = (*self._setup.matrix.packages_for(self._release), *self._target.requirements)
         return Build(str(self._release), wheel, packages, stamp(wheel.offer.url))
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = read_facts(job, wheel.origin)
         digest = wheel_digest(self._location) or facts.distribution_sha256
         facts = msgspec.structs.replace(facts, distribution_sha256=digest)
+        self._check_beside(facts)
         found = {facts.imported, facts.packages.get("torch", facts.imported)}
         if any(_release(version) != self._release for version in found):
             names = " and ".join(sorted(map(clean, found)))
@@ -166,6 +170,18 @@ class Work:
                 f"torch {self._release} was asked for, and what was installed is {names}; check where its wheel comes from.",
             )
         return facts
+
+    def _check_beside(self, facts: Facts) -> None:
+        """See that what stands beside torch is what was asked for, by its normal name."""
+        there = {canonicalize_name(name): version for name, version in facts.packages.items()}
+        for name, version in self._target.beside:
+            found = there.get(canonicalize_name(name), "not there")
+            if found != version:
+                raise EnvironmentTrouble(
+                    TroubleKind.WRONG_VERSION,
+                    f"{name} {version} was asked for beside torch {self._release}, and it is {clean(found)}; check where"
+                    " its wheel comes from.",
+                )
 
     def _also_stale(
         self, pending: Sequence[CaseAddress], earlier: Record | None, facts: Facts
@@ -203,7 +219,7 @@ class Work:
         )
 
     def _environment(self, python: str) -> Environment:
-        return Environment(str(self._release), python, platform_id(), running())
+        return Environment(str(self._release), python, platform_id(), running(), dict(self._target.beside))
 
     def _record(
         self, environment: Environment, *, facts: Facts | None = None, trouble: Trouble | None = None

@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="follow the outcome, the exception (default), mismatch, settings, operators or api",
     )
+    add("--axis", action="append", metavar="SPEC", help="what stands beside torch: transformers==4.57.1")
     add("--torch", action="append", metavar="SPEC", help="try these releases alone: '>=2.9', latest-minors")
     add(
         "--source",
@@ -86,7 +87,9 @@ def _request(given: argparse.Namespace) -> Request:
     from recompat.span import Request
 
     words = [
-        f"--{name}={value}" for name in ("torch", "index-url") for value in getattr(given, name.replace("-", "_")) or ()
+        f"--{name}={value}"
+        for name in ("torch", "axis", "index-url")
+        for value in getattr(given, name.replace("-", "_")) or ()
     ]
     words += [f"--source={given.source}"] if given.source else []
     words += ["--keep"] if given.keep else []

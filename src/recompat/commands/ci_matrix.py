@@ -23,13 +23,14 @@ EPILOG = """examples:
   recompat ci-matrix --torch new --os macos-15         what is new, on one system
   recompat ci-matrix -k all --python 3.11,3.13         the whole library, on two interpreters
 
-Each job runs nox -s "probe(torch='$TORCH')" -- --torch "$TORCH" -k "$CASES" --source "$SOURCE", of its own values."""
+Each job runs nox -s "$SESSION" -- --torch "$TORCH" -k "$CASES" --source "$SOURCE", of its own values."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
     add = parser.add_argument
     add("--torch", action="append", metavar="SPEC", help="releases, as nox -s matrix takes them (default: matrix.toml)")
+    add("--axis", action="append", metavar="SPEC", help="versions of what stands beside torch (default: matrix.toml)")
     add("--os", action="append", metavar="LABEL", help="runners, such as ubuntu-24.04,macos-15 (default: [ci] os)")
     add("--python", action="append", metavar="X", help="interpreters, such as 3.11,3.13 (default: [ci] python)")
     add("-k", dest="keyword", metavar="EXPR", help="cases: 'math and not rank3', family:attention, all")
@@ -49,11 +50,13 @@ def run(given: argparse.Namespace) -> ExitCode:
     ci = load_matrix(project.matrix).ci
     systems, pythons = _names("--os", given.os, known_os), _names("--python", given.python, known_python)
     words = [word for value in given.torch or () for word in ("--torch", value)]
+    words += [word for value in given.axis or () for word in ("--axis", value)]
     words += ["-k", given.keyword] if given.keyword else []
     run_folder = RunFolder()
     try:
         plan = Plan(project, run_folder, parse_options([*words, "--source", given.source]))
-        matrix, remarks = jobs(_wheels(plan), systems or ci.os, pythons or ci.python, given.keyword or "", given.source)
+        places = systems or ci.os, pythons or ci.python
+        matrix, remarks = jobs(_wheels(plan), *places, given.keyword or "", given.source, plan.besides)
     finally:
         run_folder.remove()
     tell(*remarks)

@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add = parser.add_argument
     add("--torch", action="append", metavar="SPEC", help="only these releases (default: all recorded)")
+    add("--axis", action="append", metavar="SPEC", help="only these versions beside torch: 'transformers>=4.50'")
     add("-k", dest="keyword", metavar="EXPR", help="only these cases: 'math and not rank3', family:attention")
     add("--format", metavar="NAME", help=f"print one format alone, and write no site: {', '.join(FORMATS)}")
     add("--out", metavar="FILE", help="with --format: write it to a file instead")
@@ -32,6 +33,7 @@ def run(given: argparse.Namespace) -> ExitCode:
     from recompat.run_folder import RunFolder
 
     words = [word for value in given.torch or () for word in ("--torch", value)]
+    words += [word for value in given.axis or () for word in ("--axis", value)]
     words += ["-k", given.keyword] if given.keyword else []
     words += [f"--{name}={value}" for name in ("format", "out") if (value := getattr(given, name)) is not None]
     run_folder = RunFolder()

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recompat.arguments import index_url, project_of
+from recompat.arguments import axis_selector, index_url, project_of
 from recompat.console import tell
 from recompat.errors import ExitCode
 
@@ -21,6 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("case", metavar="CASE", help="an id, or an unambiguous part of one")
     add("--torch", metavar="X", required=True, help="the release; it has to be recorded")
+    add(
+        "--axis",
+        action="append",
+        type=axis_selector,
+        metavar="SPEC",
+        help="what stands beside it: transformers==4.57.1",
+    )
     add("--out", type=Path, metavar="DIR", help="where to (default: reproduce/torchX)")
     add(
         "--index-url",
@@ -41,7 +48,7 @@ def run(given: argparse.Namespace) -> ExitCode:
 
     known = read_known(project_of(given), given.case, given.torch)
     tell(*known.set_aside)
-    found = find_reproduction(known, given.case, given.torch, given.out)
+    found = find_reproduction(known, given.case, given.torch, given.out, given.axis or ())
     found.write()
     print(found.commands if given.quiet else found.text)  # noqa: T201
     if shutil.which("uv") is None:

@@ -11,6 +11,7 @@ from recompat.report.diff_told import chapters, fact_rows, same_facts
 from recompat.report.notes import counted
 from recompat.report.page import code_lines
 from recompat.report.style import ending_text
+from recompat.tracks import beside_text, options_of, packed
 from recompat.wording import joined
 
 if TYPE_CHECKING:
@@ -51,11 +52,15 @@ def conclusion(found: Bisection) -> Iterator[str]:
     recorded = sum(one.recorded for one in found.tried)
     yield (
         f"By its {found.aspect}, along {counted(found.releases, 'release')} from {found.start} to {found.end} on"
-        f" {found.platform}: {found.installed} installed, {recorded} recorded before. Between two that do the same nothing was"
+        f" {found.platform}{_beside(found)}: {found.installed} installed, {recorded} recorded before. Between two that do the same nothing was"
         " tried: what changed there and changed back is not seen."
     )
     if found.listed:
         yield f"No index was in reach; the releases are those of {found.listed}."
+
+
+def _beside(found: Bisection) -> str:
+    return f" with {beside_text(packed(found.beside))}" if found.beside else ""
 
 
 def says_nothing(reason: str) -> str:
@@ -91,7 +96,7 @@ def shared(found: Bisection) -> Iterator[Block]:
     for side in (side for turn in reversed(found.turns) for side in (turn.last, turn.first)):
         if side.commands and side.column.id not in told:
             told.add(side.column.id)
-            write = f"recompat reproduce {found.case} --torch {side.column.torch}"
+            write = f"recompat reproduce {found.case} {options_of(side.column)}"
             yield Block(f"Run it on {side.column.torch}: {_ending(side)}", code=(write, *side.commands))
     rows = tuple((one.torch, _answer(one), _how(one)) for one in found.tried)
     yield Block("What is known of the releases", (), ("torch", found.aspect, ""), rows)

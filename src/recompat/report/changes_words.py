@@ -14,6 +14,7 @@ from recompat.report.findings import boundary_text, operator_change_text
 from recompat.report.notes import Line, counted, expected_text
 from recompat.report.style import CHANGES, STATES, ending_text, replay_text
 from recompat.summary import UNEXPECTED
+from recompat.tracks import beside_text, options_of, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def conclusion(changes: Changes) -> str:
         case ExitCode.INCOMPLETE:
             return "Incomplete: what is not known yet is named, and the next watch goes on from there."
         case _:
-            failing = ((release.torch, changes.failing(release)) for release in changes.releases)
+            failing = ((named(release), changes.failing(release)) for release in changes.releases)
             counts = (f"{counted(len(cases), 'case')} on torch {torch}" for torch, cases in failing if cases)
             return f"Fails (--fail-on {changes.fail_on}), {FAILS[changes.fail_on]}: {', '.join(counts)}."
 
@@ -81,10 +82,15 @@ def heading(release: ReleaseChanges) -> str:
     build = f" ({release.imported}, {release.source})" if release.imported else ""
     against = f" against {release.before}" if release.before else ", with no earlier release to compare with"
     if release.cases == release.missing:
-        return f"torch {release.torch}: not run"
+        return f"torch {named(release)}: not run"
     kinds = Counter(change.kind for change in release.changes)
     what = ", ".join(f"{kinds[kind]} {CHANGES[kind].label}" for kind in ChangeKind if kinds[kind])
-    return f"torch {release.torch}{build}{against}: {what or 'no change'}"
+    return f"torch {named(release)}{build}{against}: {what or 'no change'}"
+
+
+def named(release: ReleaseChanges) -> str:
+    """Name a release, with what stands beside it."""
+    return f"{release.torch} with {beside_text(packed(release.beside))}" if release.beside else release.torch
 
 
 def entries(release: ReleaseChanges) -> tuple[Entry, ...]:
@@ -93,7 +99,7 @@ def entries(release: ReleaseChanges) -> tuple[Entry, ...]:
     for change in release.changes:
         alike.setdefault((change.kind, change.state, _what(change), tuple(_behind(change))), []).append(change.case)
     return tuple(
-        Entry(kind, state, tuple(dict.fromkeys(cases)), what, (*lines, _reproduce(cases[0], release.torch)))
+        Entry(kind, state, tuple(dict.fromkeys(cases)), what, (*lines, _reproduce(cases[0], release)))
         for (kind, state, what, lines), cases in alike.items()
     )
 
@@ -126,8 +132,8 @@ def _behind(change: CaseChange) -> Iterator[Line]:
         yield Line("expected" if cell.verdict in UNEXPECTED else "as expected", expected_text(cell.expectation))
 
 
-def _reproduce(case: str, torch: str) -> Line:
-    return Line("reproduce", f"recompat reproduce {case} --torch {torch} --run", verbatim=True)
+def _reproduce(case: str, release: ReleaseChanges) -> Line:
+    return Line("reproduce", f"recompat reproduce {case} {options_of(release)} --run", verbatim=True)
 
 
 def remarks(release: ReleaseChanges) -> Iterator[str]:

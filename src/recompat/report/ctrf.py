@@ -15,6 +15,7 @@ from recompat.errors import ExitCode
 from recompat.model import Outcome, Verdict
 from recompat.report.ci import ended, frames, headline, installed, telling
 from recompat.report.moments import EPOCH, milliseconds, moment
+from recompat.report.notes import claimed_for
 from recompat.report.text import clean
 from recompat.summary import UNEXPECTED
 
@@ -134,7 +135,7 @@ def _labels(cell: Cell) -> dict[str, str | bool]:
         "exception": clean(cell.exception or ""),
         "cause": clean(cell.cause or ""),
         "expected": "" if cell.expectation is None else cell.expectation.outcome,
-        "expectedFor": "" if cell.expectation is None else f"torch {clean(cell.expectation.torch)}",
+        "expectedFor": "" if cell.expectation is None else clean(claimed_for(cell.expectation)),
         "reason": "" if cell.expectation is None else clean(cell.expectation.reason),
     }
     flags = {"flaky": cell.flaky, "drift": cell.drift, "processDependent": cell.process_dependent}

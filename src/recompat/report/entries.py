@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.platforms import tracks
 from recompat.report.style import largest
+from recompat.tracks import track_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from recompat.cells import Cell
     from recompat.summary import Summary
+    from recompat.tracks import Track
 
 __all__ = [
     "Entry",
@@ -86,34 +89,39 @@ def told_once(summary: Summary, told: Iterable[tuple[str, Cell]]) -> tuple[Entry
 def environment_names(summary: Summary) -> dict[str, str]:
     """What environments are called: by the release alone, where it names one of them.
 
-    Where there are several platforms, the name ends in its platform, and those of a platform stand together.
+    Where there are several tracks, the name ends in its own, and those of a track stand together.
     """
-    several = len({column.platform for column in summary.environments}) > 1
-    count = Counter((column.torch, column.platform) for column in summary.environments)
-    ordered = sorted(summary.environments, key=lambda column: column.platform if several else "")
-    ends = {column.id: f" {column.platform}" if several else "" for column in ordered}
+    known = tracks(summary.environments)
+    count = _alike(summary)
     return {
-        column.id: f"{column.torch}{ends[column.id]}" if count[column.torch, column.platform] == 1 else column.id
-        for column in ordered
+        column.id: f"{column.torch} {known.name(column)}".rstrip()
+        if count[column.torch, track_of(column)] == 1
+        else column.id
+        for column in sorted(summary.environments, key=lambda column: track_of(column).place)
     }
 
 
 def heads(summary: Summary) -> list[str]:
-    """What heads the columns of a table of one platform: the release, and the interpreter where it does not say which."""
-    count = Counter((column.torch, column.platform) for column in summary.environments)
+    """What heads the columns of a table of one track: the release, and the interpreter where it does not say which."""
+    count = _alike(summary)
     return [
-        column.torch if count[column.torch, column.platform] == 1 else f"{column.torch} {column.python}"
+        column.torch if count[column.torch, track_of(column)] == 1 else f"{column.torch} {column.python}"
         for column in summary.environments
     ]
 
 
+def _alike(summary: Summary) -> Counter[tuple[str, Track]]:
+    """How many columns a release has on each track: one for each interpreter."""
+    return Counter((column.torch, track_of(column)) for column in summary.environments)
+
+
 def releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
-    """List the releases of some cells, neighbours as a range; those of a platform stand before its name."""
+    """List the releases of some cells, neighbours as a range; those of a track stand before its name."""
     held = {cell.environment for cell in cells}
     lines: dict[str, list[list[str]]] = {}
     for environment, name in names.items():
-        release, blank, platform = name.partition(" ")
-        runs = lines.setdefault(blank + platform, [[]])
+        release, blank, track = name.partition(" ")
+        runs = lines.setdefault(blank + track, [[]])
         if environment in held:
             runs[-1].append(release)
         elif runs[-1]:
@@ -123,15 +131,15 @@ def releases(names: Mapping[str, str], cells: Sequence[Cell]) -> str:
 
 
 def span(first: str, last: str) -> str:
-    """Write the range between two names of environments; a platform stands at its end alone."""
+    """Write the range between two names of environments; a track stands at its end alone."""
     start = first.removesuffix(_end(first)) if _end(first) == _end(last) else first
     return first if first == last else f"{start} to {last}"
 
 
 def _end(name: str) -> str:
     """What a name has behind its release."""
-    _, blank, platform = name.partition(" ")
-    return blank + platform
+    _, blank, track = name.partition(" ")
+    return blank + track
 
 
 def listing(names: Sequence[str]) -> str:

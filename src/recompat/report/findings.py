@@ -8,11 +8,12 @@ from packaging.version import Version
 
 from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
-from recompat.platforms import platforms, splits
+from recompat.platforms import NOTHING, axes, platforms, splits, tracks
 from recompat.replays import bare_name
 from recompat.report.entries import Entry, Place, Section, entry, grouped, listing, told_once
 from recompat.report.repairs import repairs
 from recompat.report.style import OUTCOMES, label, warned_text
+from recompat.tracks import beside_text, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     from recompat.operators import OperatorChange
     from recompat.summary import Summary
 
-__all__ = ["boundary_text", "change_text", "disagreements", "item_text", "operator_change_text", "sections"]
+__all__ = [
+    "boundary_text",
+    "change_text",
+    "disagreements",
+    "disagreements_title",
+    "item_text",
+    "operator_change_text",
+    "sections",
+]
 
 MOST_DIFF = 6  # lines of a diff
 
@@ -37,7 +46,7 @@ def sections(summary: Summary) -> Iterator[Section]:
         Section("Drift", _causes(summary, drifting)),
         Section("Repairs, and where they pass", tuple(repairs(summary))),
         Section(f"Boundaries ({_listed(summary)})", _boundaries(summary)),
-        Section("Where platforms disagree", disagreements(summary)),
+        Section(disagreements_title(summary), disagreements(summary)),
         Section("Operators changed, the outcome did not", _operator_changes(summary)),
         Section("Warnings that the reference did not give", _warnings(summary)),
     )
@@ -115,9 +124,10 @@ def operator_change_text(change: OperatorChange) -> str:
 
 
 def change_text(change: Boundary | OperatorChange, summary: Summary) -> str:
-    """Say what changed, and on which platform where there are several."""
+    """Say what changed, and on which track where there are several."""
     text = boundary_text(change) if isinstance(change, Boundary) else operator_change_text(change)
-    return f"{change.platform}: {text}" if len(platforms(summary)) > 1 else text
+    track = tracks(summary.environments).name(change)
+    return f"{track}: {text}" if track else text
 
 
 def item_text(item: Item, summary: Summary) -> str:
@@ -125,8 +135,15 @@ def item_text(item: Item, summary: Summary) -> str:
     return change_text(item.what, summary)
 
 
+def disagreements_title(summary: Summary) -> str:
+    """Head them by what may make the difference."""
+    versions = [f"versions of {' and '.join(axes(summary))}"] if axes(summary) else []
+    several = len(platforms(summary)) > 1 or not versions
+    return f"Where {' or '.join([*(['platforms'] if several else []), *versions])} disagree"
+
+
 def disagreements(summary: Summary) -> tuple[Entry, ...]:
-    """Say how cases end otherwise on one platform, or by one interpreter, than on another; each way once."""
+    """Say how cases end otherwise in one environment of a release than in another; each way once."""
     told: dict[str, dict[str, list[str]]] = {}
     names = _place_names(summary)
     for split in splits(summary):
@@ -139,6 +156,12 @@ def disagreements(summary: Summary) -> tuple[Entry, ...]:
 
 
 def _place_names(summary: Summary) -> dict[str, str]:
-    """Name each environment without its release: by platform and interpreter, so far as there are several."""
+    """Name each environment without its release: by platform, interpreter and packages, so far as there are several."""
     kinds = [kind for kind in ("platform", "python") if len({getattr(one, kind) for one in summary.environments}) > 1]
-    return {one.id: " ".join(getattr(one, kind) for kind in kinds) for one in summary.environments}
+    beside = (
+        {one.id: beside_text(packed(one.beside)) or NOTHING for one in summary.environments} if axes(summary) else {}
+    )
+    return {
+        one.id: " ".join((*(getattr(one, kind) for kind in kinds), *([beside[one.id]] if beside else [])))
+        for one in summary.environments
+    }

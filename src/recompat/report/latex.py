@@ -92,7 +92,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _tables(summary: Summary) -> Iterator[str]:
-    """Draw the blocks; where there are several platforms, each block is headed by its own."""
+    """Draw the blocks; where there are several tracks, each block is headed by its own."""
     names = [clean(head) for head in heads(summary)]
     rows = [
         (_short(row.id, LONGEST_NAME), [_short(cell_text(cell), LONGEST_CELL) for cell in cells])
@@ -100,9 +100,9 @@ def _tables(summary: Summary) -> Iterator[str]:
     ]
     widths = [max([len(head), *(len(texts[number]) for _, texts in rows)]) for number, head in enumerate(names)]
     first = max((len(name) for name, _ in rows), default=0)
-    for platform, block in blocks(summary, widths, LINE - first):
-        if platform:
-            yield rf"\subsection*{{{escape(platform)}}}"
+    for track, block in blocks(summary, widths, LINE - first):
+        if track:
+            yield rf"\subsection*{{{escape(track)}}}"
         yield _table(
             ["case", *(names[number] for number in block)],
             [[name, *(texts[number] for number in block)] for name, texts in rows],

@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from recompat.detection import Detection
 from recompat.model import Outcome
+from recompat.platforms import by_track
 from recompat.report.links import case_link, file_link
 from recompat.report.markdown import code, escape, plain
 from recompat.report.notes import DETECTED, counted, detected
@@ -47,7 +48,7 @@ def render_library(summary: Summary) -> str:
 def _introduction(summary: Summary) -> str:
     first, last = summary.environments[0].torch, summary.environments[-1].torch
     counts = summary.totals
-    releases = ", ".join(column.torch for column in summary.environments)
+    releases = ", ".join(dict.fromkeys(column.torch for column in summary.environments))
     what = (
         f"{counted(counts.cases, 'case')} in {counted(len(summary.families), 'family', 'families')}, run on "
         f"{counted(counts.environments, 'release')} of torch from {escape(first)} to {escape(last)}. All run on the CPU, with "
@@ -94,16 +95,18 @@ def _case(summary: Summary, line: Line) -> str:
 
 
 def _endings(summary: Summary, cells: Sequence[Cell]) -> Iterator[str]:
-    """Neighbouring releases with the same ending and the same claim, by the first and the last of them."""
+    """Neighbouring releases of a track with the same ending and the same claim, by the first and the last of them."""
     releases = {column.id: column.torch for column in summary.environments}
-    seen = [cell for cell in cells if cell.outcome is not Outcome.NOT_RUN]
-    for _, group in groupby(seen, key=lambda cell: (_ending(cell), cell.expectation)):
-        run = list(group)
-        ends = dict.fromkeys((releases[run[0].environment], releases[run[-1].environment]))
-        claim = run[0].expectation
-        reason = f": {escape(claim.reason)}" if claim else ""
-        link = f" [more]({claim.link})" if claim and claim.link else ""
-        yield f"{escape(' to '.join(ends))}: **{escape(_ending(run[0]))}**{_message(run[-1])}{reason}{link}"
+    for track, numbers in by_track(summary).items():
+        seen = [cells[number] for number in numbers if cells[number].outcome is not Outcome.NOT_RUN]
+        for _, group in groupby(seen, key=lambda cell: (_ending(cell), cell.expectation)):
+            run = list(group)
+            ends = " to ".join(dict.fromkeys((releases[run[0].environment], releases[run[-1].environment])))
+            claim = run[0].expectation
+            reason = f": {escape(claim.reason)}" if claim else ""
+            link = f" [more]({claim.link})" if claim and claim.link else ""
+            where = escape(" with ".join(filter(None, (ends, track))))
+            yield f"{where}: **{escape(_ending(run[0]))}**{_message(run[-1])}{reason}{link}"
 
 
 def _message(cell: Cell) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from recompat.platforms import by_platform
+from recompat.platforms import by_track
 from recompat.report.entries import heads
 from recompat.report.findings import sections as findings
 from recompat.report.notes import conclusion, families, gaps, notes, notes_title, totals
@@ -95,12 +95,12 @@ def _entity(character: str) -> str:
 
 
 def _matrix(summary: Summary) -> str:
-    """Draw a table, or one of each platform, below its name."""
+    """Draw a table, or one of each track, below its name."""
     parts = []
-    for platform, numbers in by_platform(summary).items():
+    for track, numbers in by_track(summary).items():
         rows = [[code(row.id), *(escape(cell_text(cells[n])) for n in numbers)] for row, cells in summary.lines()]
         drawn = table(["case", *(escape(heads(summary)[number]) for number in numbers)], rows)
-        parts += [f"### {escape(platform)}", drawn] if platform else [drawn]
+        parts += [f"### {escape(track)}", drawn] if track else [drawn]
     return "\n\n".join(parts)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Gap",
     "Line",
     "Note",
+    "claimed_for",
     "claimed_text",
     "conclusion",
     "counted",
@@ -229,7 +230,12 @@ def expected_text(claim: Claim) -> str:
 
 
 def claimed_text(claim: Claim) -> str:
-    """Say what was claimed, and for which releases."""
+    """Say what was claimed, and for which releases and versions beside them."""
     wanted = claim.exception if claim.outcome is Outcome.RAISES and claim.exception else OUTCOMES[claim.outcome].label
     warned = "" if claim.warns is None else f" {' '.join(map(warned_text, claim.warns)) or 'without a warning'}"
-    return f"{wanted}{warned} for torch {claim.torch}"
+    return f"{wanted}{warned} for {claimed_for(claim)}"
+
+
+def claimed_for(claim: Claim) -> str:
+    """Say of what a claim speaks."""
+    return " with ".join((f"torch {claim.torch}", *([", ".join(claim.beside)] if claim.beside else [])))

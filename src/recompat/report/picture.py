@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from recompat.detection import Detection
+from recompat.platforms import axes
 from recompat.report.faces import FACES, FaceKind, face
 from recompat.report.moments import moment
 from recompat.report.notes import conclusion, counted
@@ -20,6 +21,7 @@ from recompat.report.shapes import SHAPES, style
 from recompat.report.text import clean, shorten
 from recompat.report.xml import child, document
 from recompat.summary import UNEXPECTED
+from recompat.tracks import beside_text, packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,8 +101,9 @@ def _heads(summary: Summary) -> list[str]:
     """Name each column by its release, and by what else tells it from the others."""
     columns = summary.environments
     telling = [field for field in ("python", "platform") if len({getattr(column, field) for column in columns}) > 1]
+    beside = [beside_text(packed(column.beside)) if axes(summary) else "" for column in columns]
     names = (" ".join(getattr(column, field) for field in ("torch", *telling)) for column in columns)
-    return [shorten(clean(name), LONGEST_HEAD) for name in names]
+    return [shorten(clean(f"{name} {more}".rstrip()), LONGEST_HEAD) for name, more in zip(names, beside, strict=True)]
 
 
 def _title(summary: Summary) -> str:

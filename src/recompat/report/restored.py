@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tabulate import tabulate
 
 from recompat.model import Outcome
+from recompat.platforms import tracks
 from recompat.report.links import case_link
 from recompat.report.markdown import escape
 from recompat.report.style import OUTCOMES, label
@@ -50,7 +51,9 @@ def render_restored(summary: Summary) -> str:
 
 
 def _table(summary: Summary, variant: str) -> str:
-    heading = ["setting", *(escape(column.torch) for column in summary.environments)]
+    known = tracks(summary.environments)
+    columns = (f"{column.torch} {known.name(column)}".rstrip() for column in summary.environments)
+    heading = ["setting", *map(escape, columns)]
     rows = [
         [escape(row.restores.setting), *(_cell(row, cell) for cell in cells)]
         for row, cells in summary.lines()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from recompat.platforms import by_platform
+from recompat.platforms import by_track
 from recompat.report.entries import heads
 from recompat.report.notes import conclusion, families
 from recompat.report.outline import chapters
@@ -56,12 +56,12 @@ def _title(text: str, line: str) -> str:
 
 
 def _matrix(summary: Summary) -> str:
-    """Draw a table, or one of each platform, below its name."""
+    """Draw a table, or one of each track, below its name."""
     parts = []
-    for platform, numbers in by_platform(summary).items():
+    for track, numbers in by_track(summary).items():
         rows = [[escape(row.id), *(escape(cell_text(cells[n])) for n in numbers)] for row, cells in summary.lines()]
         drawn = _table(["case", *(escape(heads(summary)[number]) for number in numbers)], rows)
-        parts += [_title(escape(platform), "-"), drawn] if platform else [drawn]
+        parts += [_title(escape(track), "-"), drawn] if track else [drawn]
     return "\n\n".join(parts)
 
 

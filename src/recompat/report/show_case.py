@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from recompat.model import Outcome
+from recompat.platforms import tracks
 from recompat.report.findings import boundary_text, operator_change_text
 from recompat.report.notes import claimed_text
 from recompat.report.page import code_lines, columns, heading, section, wrapped
@@ -13,6 +14,7 @@ from recompat.report.repairs import NO_REPAIR
 from recompat.report.show_cell import cell_lines, frames, reproduce, why
 from recompat.report.style import cell_text, paint, report_link
 from recompat.report.text import clean
+from recompat.tracks import beside_text, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from recompat.boundary import Boundary
     from recompat.operators import OperatorChange
     from recompat.report.page import Paper
+    from recompat.summary import Column
     from recompat.views import CaseView, Seen
 
     Run = tuple[str, Sequence[Seen]]
@@ -75,12 +78,11 @@ def _source(view: CaseView, paper: Paper) -> str:
 def _outcomes(view: CaseView, paper: Paper) -> Iterator[str]:
     if not view.seen:
         yield "Nothing is recorded yet; nox -s matrix runs it."
-    places = list(_by_platform(view.seen))
-    for platform, seen in places:
+    for track, seen in _by_track(view.seen):
         runs = [
             f"{releases} {_painted(paper, run[0], cell_text(run[0].cell))}" for releases, run in _runs(seen, _as_shown)
         ]
-        start = f"{platform}: " if len(places) > 1 else ""
+        start = f"{track}: " if track else ""
         yield from _flowing(paper, start, runs)
 
 
@@ -101,18 +103,17 @@ def _boundaries(found: Sequence[Boundary], paper: Paper) -> Iterator[str]:
     several = len({boundary.platform for boundary in found}) > 1
     for boundary in found:
         where = f" on {boundary.platform}" if several else ""
-        yield from wrapped(paper, f"{boundary_text(boundary)}{where}")
+        yield from wrapped(paper, f"{boundary_text(boundary)}{where}{_beside(boundary)}")
 
 
 def _causes(view: CaseView, paper: Paper) -> Iterator[str]:
     """Each distinct outcome with its cause, in the order of the releases."""
-    for platform, seen in _by_platform(view.seen):
+    for track, seen in _by_track(view.seen):
         told = [one for one in seen if one.cell.outcome is not Outcome.NOT_RUN or one.cell.detail]
-        several = len({one.column.platform for one in view.seen}) > 1
         for releases, run in _runs(told, lambda one: (_as_shown(one), why(one))):
-            where = f"{platform} " if several else ""
             first = run[0]
-            yield from wrapped(paper, why(first), f"{where}{releases} {cell_text(first.cell)}: ")
+            where = clean(" ".join(filter(None, (track, releases))))
+            yield from wrapped(paper, why(first), f"{where} {cell_text(first.cell)}: ")
 
 
 def _claims(view: CaseView, paper: Paper) -> Iterator[str]:
@@ -124,7 +125,7 @@ def _claims(view: CaseView, paper: Paper) -> Iterator[str]:
 
 def _operators(changes: Sequence[OperatorChange], paper: Paper) -> Iterator[str]:
     for change in changes:
-        yield from wrapped(paper, operator_change_text(change))
+        yield from wrapped(paper, f"{operator_change_text(change)}{_beside(change)}")
 
 
 def _chosen(view: CaseView, paper: Paper) -> Iterator[str]:
@@ -143,14 +144,21 @@ def _chosen(view: CaseView, paper: Paper) -> Iterator[str]:
 def _title(seen: Seen) -> str:
     column = seen.column
     build = f" ({column.imported}, {column.source})" if column.imported else ""
-    return f"torch {column.torch} on {column.python}, {column.platform}{build}"
+    return f"torch {column.torch}{_beside(column)} on {column.python}, {column.platform}{build}"
 
 
-def _by_platform(seen: Iterable[Seen]) -> Iterator[tuple[str, list[Seen]]]:
-    places: dict[str, list[Seen]] = {}
-    for one in seen:
-        places.setdefault(one.column.platform, []).append(one)
-    return ((clean(place), group) for place, group in places.items())
+def _beside(one: Column | Boundary | OperatorChange) -> str:
+    return f" with {beside_text(packed(one.beside))}" if one.beside else ""
+
+
+def _by_track(seen: Iterable[Seen]) -> Iterator[tuple[str, list[Seen]]]:
+    """What is on each track, with its name; where there is one alone, that is empty."""
+    known = list(seen)
+    names = tracks(one.column for one in known)
+    held: dict[str, list[Seen]] = {}
+    for one in known:
+        held.setdefault(names.name(one.column), []).append(one)
+    return ((clean(track), group) for track, group in held.items())
 
 
 def _runs(seen: Sequence[Seen], key: Callable[[Seen], Hashable]) -> Iterator[Run]:

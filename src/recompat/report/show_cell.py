@@ -10,6 +10,7 @@ from recompat.report.notes import expected_text
 from recompat.report.page import code_lines, columns, section, table, wrapped
 from recompat.report.style import DETECTIONS, cell_text, ending_text, label, paint, replay_text, verified_text
 from recompat.report.text import clean
+from recompat.tracks import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +53,7 @@ def frames(known: Sequence[str], paper: Paper, most: int = 4) -> Iterator[str]:
 
 def reproduce(view: CaseView, seen: Seen) -> str:
     """The one command that runs it again."""
-    return clean(f"recompat reproduce {view.id} --torch {seen.column.torch}")
+    return clean(f"recompat reproduce {view.id} {options_of(seen.column)}")
 
 
 def why(seen: Seen) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from tabulate import tabulate
 
 from recompat.cells import Cell
-from recompat.platforms import by_platform
+from recompat.platforms import by_track
 from recompat.report.findings import sections
 from recompat.report.notes import conclusion, families, gaps, notes, notes_title, totals
 from recompat.report.style import cell_text, legend, paint
@@ -67,17 +67,17 @@ def render_text(summary: Summary) -> str:
 
 
 def _tables(summary: Summary, width: int, *, colour: bool) -> Iterator[str]:
-    """Draw the blocks; where there are several platforms, each block is headed by its own."""
+    """Draw the blocks; where there are several tracks, each block is headed by its own."""
     heads = [_head(column) for column in summary.environments]
     table = _rows(summary, width - GAP - SHORTEST)
     widths = [_widest(head, table, number) for number, head in enumerate(heads)]
     first = min(width - GAP - max(widths, default=0), max((len(row.label) for row in table), default=0))
     first = max(first, len("case") + HEAD_ROOM)
-    for platform, block in blocks(summary, widths, width - first):
+    for track, block in blocks(summary, widths, width - first):
         lines = [[shorten(row.label, first), *(row.shown(number, colour=colour) for number in block)] for row in table]
         heading = ["case", *(heads[number] for number in block)]
         drawn = tabulate(lines, heading, tablefmt="simple", disable_numparse=True)
-        yield f"{clean(platform)}:\n{drawn}" if platform else drawn
+        yield f"{clean(track)}:\n{drawn}" if track else drawn
 
 
 def _rows(summary: Summary, limit: int) -> list[_Row]:
@@ -105,22 +105,22 @@ def _widest(head: str, table: Sequence[_Row], number: int) -> int:
 
 
 def blocks(summary: Summary, widths: Sequence[int], room: int) -> Iterator[tuple[str, list[int]]]:
-    """Deal the columns of each platform into as few blocks as fit; a block has at least one.
+    """Deal the columns of each track into as few blocks as fit; a block has at least one.
 
     Returns:
-        Blocks, each with the name of its platform, which is empty where there is one alone.
+        Blocks, each with the name of its track, which is empty where there is one alone.
     """
-    for platform, numbers in by_platform(summary).items():
+    for track, numbers in by_track(summary).items():
         block: list[int] = []
         used = 0
         for number in numbers:
             if block and used + GAP + widths[number] > room:
-                yield platform, block
+                yield track, block
                 block, used = [], 0
             block.append(number)
             used += GAP + widths[number]
         if block:
-            yield platform, block
+            yield track, block
 
 
 def _families(summary: Summary) -> str:

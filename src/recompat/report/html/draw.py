@@ -13,10 +13,10 @@ from recompat.detection import Detection
 from recompat.model import Outcome
 from recompat.news import News, news
 from recompat.operators import OperatorChange
-from recompat.platforms import platforms
+from recompat.platforms import axes, platforms, tracks
 from recompat.report.entries import Entry, environment_names, releases, span
 from recompat.report.faces import FACES, FaceKind, face
-from recompat.report.findings import change_text, disagreements, item_text
+from recompat.report.findings import change_text, disagreements, disagreements_title, item_text
 from recompat.report.html.details import Detail, Part, detail, frames, parts
 from recompat.report.html.view import (
     CaseView,
@@ -65,7 +65,8 @@ def page(summary: Summary) -> Page:
         conclusion=conclusion(summary),
         columns=tuple(made.columns()),
         releases=tuple(dict.fromkeys(column.torch for column in summary.environments)),
-        platforms=platforms(summary),
+        tracks=tuple(tracks(summary.environments).names.values()),
+        tracks_title=_tracks_title(summary),
         groups=groups,
         faces={kind: look for kind, look in FACES.items() if counts[kind]},
         all_faces=FACES,
@@ -81,6 +82,7 @@ def page(summary: Summary) -> Page:
         families=families(summary),
         news=tuple(made.news(one) for one in news(summary)),
         news_kinds=tuple(NEWS.values()),
+        disagreements_title=disagreements_title(summary),
         disagreements=tuple(map(made.disagreement, disagreements(summary))),
         parts=made.parts,
         few=len(summary.environments) <= FEW,
@@ -93,6 +95,7 @@ class _Maker:
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
         self._names = environment_names(summary)
+        self._tracks = tracks(summary.environments)
         self._columns = {column.id: (number, column) for number, column in enumerate(summary.environments)}
         self._cases = {row.id: f"c{number}" for number, row in enumerate(summary.cases)}
         self._parts: dict[Part, int] = {}
@@ -110,7 +113,8 @@ class _Maker:
         for number, column in self._columns.values():
             counts = Counter(clean(ending_text(cell)) for cell in self._summary.cells[number::width])
             text = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-            yield ColumnView(f"e{number}", self._names[column.id], column, text)
+            track = self._tracks.name(column) or column.platform
+            yield ColumnView(f"e{number}", self._names[column.id], column, track, text)
 
     def groups(self) -> Iterator[Group]:
         for (family, file), lines in groupby(self._summary.lines(), key=lambda line: (line[0].family, line[0].file)):
@@ -186,7 +190,7 @@ class _Maker:
         return self._parts.setdefault(part, len(self._parts))
 
     def _history(self, cells: Sequence[Cell], targets: Sequence[str]) -> Iterator[Run]:
-        """Tell runs of releases, platform by platform."""
+        """Tell runs of releases, track by track."""
         order = {environment: place for place, environment in enumerate(self._names)}
         pairs = sorted(zip(cells, targets, strict=True), key=lambda pair: order[pair[0].environment])
         for (_, kind, text), group in groupby(pairs, key=lambda pair: self._alike(pair[0])):
@@ -195,7 +199,8 @@ class _Maker:
             yield Run(clean(where), text, kind, held[0][1])
 
     def _alike(self, cell: Cell) -> tuple[str, FaceKind, str]:
-        return self._columns[cell.environment][1].platform, face(cell), clean(plain_cell_text(cell))
+        track = self._tracks.name(self._columns[cell.environment][1])
+        return track, face(cell), clean(plain_cell_text(cell))
 
     def _cell(self, cell: Cell, target: str) -> GridCell:
         old = cell.date is not None and self._columns[cell.environment][1].trouble is not None
@@ -207,6 +212,12 @@ class _Maker:
 
     def _link(self, case: str) -> Link:
         return Link(case, self._cases.get(case, ""))
+
+
+def _tracks_title(summary: Summary) -> str:
+    """Name the filter of tracks by what tells them apart."""
+    packages = " and ".join(axes(summary))
+    return packages[:1].upper() + packages[1:] if packages and len(platforms(summary)) == 1 else "Platform"
 
 
 def _detections() -> Iterator[tuple[str, str]]:

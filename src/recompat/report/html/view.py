@@ -96,11 +96,12 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class ColumnView(msgspec.Struct, frozen=True):
-    """An environment; ``counts`` are its outcomes."""
+    """An environment and the name of its track; ``counts`` are its outcomes."""
 
     anchor: str
     name: str
     column: Column
+    track: str
     counts: str
 
 
@@ -132,7 +133,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     conclusion: str
     columns: tuple[ColumnView, ...]
     releases: tuple[str, ...]
-    platforms: tuple[str, ...]
+    tracks: tuple[str, ...]
+    tracks_title: str
     groups: tuple[Group, ...]
     faces: dict[FaceKind, Face]
     all_faces: dict[FaceKind, Face]
@@ -144,6 +146,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     families: tuple[Sequence[str], list[list[str]]]
     news: tuple[NewsView, ...]
     news_kinds: tuple[Look, ...]
+    disagreements_title: str
     disagreements: tuple[Disagreement, ...]
     parts: tuple[Part, ...]
     few: bool
