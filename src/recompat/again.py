@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +22,7 @@ from recompat.report.text import clean
 from recompat.reproduce import how_it_ended
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Sources, configured_folders, find_sources
+from recompat.temporary import TemporaryFolder
 from recompat.tracks import Target
 from recompat.wheels import EnvironmentTrouble
 from recompat.work import Work
@@ -92,8 +91,8 @@ def run_again(
     setup = _setup(found)
     release = Version(found.record.environment.torch)
     progress = Progress(f"torch {release}", quiet=quiet)
-    with tempfile.TemporaryDirectory(prefix=".run-", dir=found.folder, ignore_cleanup_errors=True) as folder:
-        work = Work(setup, Target(release), Path(folder, "environment"), progress, spawn)
+    with TemporaryFolder(".run-", found.folder) as folder:
+        work = Work(setup, Target(release), folder / "environment", progress, spawn)
         sources = functools.cache(lambda: _sources(found, index_urls))
         record = work.run(sources, lambda: tell(f"NOTE: {sources().notice}") if sources().notice else None)
     try:

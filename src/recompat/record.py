@@ -6,7 +6,6 @@ import contextlib
 import datetime as dt
 import hashlib
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -14,6 +13,7 @@ from packaging.version import Version
 
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.private import may_be_private, scrub, scrubber_here
+from recompat.temporary import temporary_file
 from recompat.tracks import is_beside
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file that is seen whole or not at all, whatever happens meanwhile."""
     try:
+        with contextlib.suppress(FileNotFoundError):  # before it was locked, it was taken for one that was left
+            return _replace(path, content)
         _replace(path, content)
     except OSError as error:  # it names the temporary file, which tells nobody anything
         error.filename, error.filename2 = str(path), None
@@ -121,18 +123,13 @@ def _lines(content: dict[str, object]) -> bytes:
 
 def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
+    with temporary_file(path) as (handle, temporary):
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101 - mkstemp makes files that only their owner can read
-        os.replace(name, path)  # noqa: PTH105 - the name that mkstemp gave is a string
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
-        raise
+        temporary.chmod(0o666 & ~_umask())  # it was made so that only its owner can read it
+        temporary.replace(path)
 
 
 def now() -> str:

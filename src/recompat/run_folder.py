@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +13,7 @@ from packaging.version import Version
 
 from recompat.errors import ExitCode
 from recompat.sources import Sources
+from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +29,8 @@ class RunFolder:
     def __init__(self) -> None:
         parent, _, folder = os.environ.get(VARIABLE, "").partition(":")
         self.mine = parent != str(os.getppid()) or not Path(folder).is_dir()
-        self.path = Path(tempfile.mkdtemp(prefix="recompat-run-") if self.mine else folder)
+        self._made = TemporaryFolder() if self.mine else None
+        self.path = self._made.path if self._made else Path(folder)
         if self.mine:  # children find it; theirs, such as a nox within a test, do not
             os.environ[VARIABLE] = f"{os.getpid()}:{self.path}"
 
@@ -110,5 +110,5 @@ class RunFolder:
 
     def remove(self) -> None:
         """Remove the folder, if this process made it."""
-        if self.mine:
-            shutil.rmtree(self.path, ignore_errors=True)
+        if self._made:
+            self._made.remove()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from recompat.model import CaseResult, Facts, Outcome, Replay, TroubleKind
 from recompat.private import scrub
 from recompat.replay import IMPORT_LIMITS, ReplayRun
 from recompat.runner import Spawn, run_probe
+from recompat.temporary import TemporaryFolder
 from recompat.wheels import EnvironmentTrouble
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def read_facts(job: Job, source: str) -> Facts:
     Raises:
         EnvironmentTrouble: ``import torch`` fails, dies or hangs.
     """
-    with tempfile.TemporaryDirectory(prefix="recompat-") as folder:
-        out, limit = Path(folder, "facts.jsonl"), job.timeout * IMPORT_LIMITS
+    with TemporaryFolder() as folder:
+        out, limit = folder / "facts.jsonl", job.timeout * IMPORT_LIMITS
         end = run_probe(job.spawn, job.python, ["--facts"], out, job.log, lambda _: limit)
     events = {str(event["event"]): event for event in end.events}
     if "torch" in events and end.whole:
@@ -99,8 +99,7 @@ def run_trials(job: Job, cases: Sequence[CaseAddress], heard: Callable[[Replay],
         EnvironmentTrouble: a probe died before it had begun a trial.
     """
     stop = threading.Event()
-    with tempfile.TemporaryDirectory(prefix="recompat-") as folder, ThreadPoolExecutor(len(Replay)) as threads:
-        root = Path(folder)
+    with TemporaryFolder() as root, ThreadPoolExecutor(len(Replay)) as threads:
         try:
             futures = {
                 replay: threads.submit(

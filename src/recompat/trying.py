@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,11 +29,13 @@ from recompat.search import Answer, Found, next_release
 from recompat.selection import select_cases
 from recompat.sources import configured_folders, find_sources
 from recompat.standing import record_of
+from recompat.temporary import TemporaryFolder
 from recompat.tracks import Target
 from recompat.versions import OLDEST, Offered, select_releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from packaging.version import Version
 
@@ -158,8 +158,8 @@ class Trying:
             Incomplete: trouble with this machine, which the next release would meet too.
         """
         folder = self._begin()
-        with tempfile.TemporaryDirectory(prefix="recompat-", ignore_cleanup_errors=True) as place:
-            sandbox = Sandbox(Path(place), self._passed)
+        with TemporaryFolder() as place:
+            sandbox = Sandbox(place, self._passed)
             while (release := self._next()) is not None:
                 self.records[release] = self._known(release) or self._attempt(release, folder, sandbox, shows=shows)
                 say(f"torch {release}  {'; '.join(self._told(case, release) for case in self.setup.cases)}")
