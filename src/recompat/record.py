@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import gc
 import hashlib
 import os
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from recompat.model import Evidence
+
 __all__ = [
     "BadRecord",
     "encode_record",
@@ -30,6 +33,9 @@ __all__ = [
     "save_record",
     "write_atomically",
 ]
+
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 class BadRecord(Exception):
@@ -60,10 +66,10 @@ def load_record(path: Path) -> Record:
     """
     content = path.read_bytes()
     try:
-        schema = msgspec.json.decode(content, type=_Header).schema
+        found = msgspec.json.decode(content)
+        schema = msgspec.convert(found, _Header).schema
         if schema != RECORD_SCHEMA:
             raise BadRecord(f"its schema is {schema}, and this recompat reads {RECORD_SCHEMA}")
-        found = msgspec.json.decode(content)
         record = msgspec.convert(found, Record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadRecord(str(error)) from error
@@ -88,12 +94,14 @@ def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
         The records, and a sentence for each file that was set aside.
     """
     records, sentences = [], []
-    for path in sorted(path for path in folder.glob("*.json") if path.is_file()):
-        try:
-            records.append(load_record(path))
-        except BadRecord as error:
-            aside = _set_aside(path)
-            sentences.append(f"{path.name} is no valid record ({error}); it was renamed to {aside.name}.")
+    seen: dict[bytes, Evidence] = {}
+    with _without_collection():
+        for path in sorted(path for path in folder.glob("*.json") if path.is_file()):
+            try:
+                records.append(_sharing(load_record(path), seen))
+            except BadRecord as error:
+                aside = _set_aside(path)
+                sentences.append(f"{path.name} is no valid record ({error}); it was renamed to {aside.name}.")
     return tuple(records), tuple(sentences)
 
 
@@ -146,6 +154,32 @@ def _scrubbed(record: Record, scrub: Callable[[Any], Any]) -> Record:
     return msgspec.convert(scrub(msgspec.to_builtins(record)), Record)
 
 
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Leave out the search for cycles, which records have not: it would go through all that was read, again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
+
+
+def _sharing(record: Record, seen: dict[bytes, Evidence]) -> Record:
+    """Have evidence that equals what was seen before in memory once: from release to release, most of it does."""
+    results = (
+        result
+        if result.evidence is None
+        else msgspec.structs.replace(
+            result, evidence=seen.setdefault(_ENCODER.encode(result.evidence), result.evidence)
+        )
+        for result in record.results
+    )
+    return msgspec.structs.replace(record, results=tuple(results))
+
+
 class _Header(msgspec.Struct):
     schema: str
 
@@ -153,7 +187,7 @@ class _Header(msgspec.Struct):
 def _digest(content: dict[str, object]) -> str:
     """The digest of all else that a record holds, as it was written: fields that we do not know yet count as well."""
     rest = {key: value for key, value in content.items() if key != "digest"}
-    return hashlib.sha256(msgspec.json.encode(rest, order="deterministic")).hexdigest()
+    return hashlib.sha256(_ENCODER.encode(rest)).hexdigest()
 
 
 def _set_aside(path: Path) -> Path:
