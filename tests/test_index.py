@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import socket
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from packaging.version import Version
 
+from recompat.errors import ConfigurationError
 from recompat.index import Offer, Unreachable, is_index_url, offered, offers_of_index, without_login
 from recompat.interpreters import running
 from recompat.sources import Source, find_sources, named_index, origin
@@ -167,3 +170,15 @@ def test_a_yanked_wheel_is_the_last_choice(tmp_path: Path) -> None:
     wheel = choose_wheel(Version("9.0.0"), sources)
     assert (wheel.python, wheel.offer.filename) == (running(), NAME.format("9.0.0+cpu"))
     assert choose_wheel(Version("9.1.0"), sources).offer.yanked, "named, and there is no other"
+
+
+def test_an_index_that_alone_was_asked_for_and_never_answers_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompat.sources.FORCED_SECONDS", 0.5)
+    begun = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0), backlog=8) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/whl/cpu"
+        with pytest.raises(
+            ConfigurationError, match=r"^--source cpu: PyTorch's CPU index is out of reach; use --source"
+        ):
+            find_sources("cpu", [], url)
+    assert time.monotonic() - begun < 10

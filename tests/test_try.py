@@ -1,22 +1,31 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from builders import CHECKPOINT_ERROR
-from recompat.attempt import Attempt, Ran, Row
+from recompat.attempt import Attempt, Ran, Row, Step
 from recompat.cells import Cell
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
+from recompat.index import Offer
 from recompat.model import Outcome, Phase, Verdict, Warned
 from recompat.report.attempt import render_attempt_markdown, render_attempt_text
+from recompat.report.json import render_json
 from recompat.report.page import Paper
 from recompat.script import read_script, requirements
-from recompat.search import Answer, Change
+from recompat.script_work import for_python
+from recompat.sources import Source, Sources
 from recompat.trying import default_matrix
+from recompat.wheels import EnvironmentTrouble
+from support.wheels import running_tags
+from test_schemas import validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +83,10 @@ def test_what_is_no_python_is_a_script_that_will_say_so(write: Callable[..., str
             "",
             "a b c, in the script's own block, is no",
         ),
+        ("print(1)\0", "repro.py", "", "is no Python source, since it has NUL bytes"),
+        ("{}", "repro.ipynb", "", "is a notebook; save it as a script"),
+        ("import torch", "torch.py", "", "would be imported in the place of torch; give it another name."),
+        ("# /// script\n# requires-python = 'new'\n# ///\n", "repro.py", "", r"\(PEP 723\) cannot be read"),
         ("# /// script\n# x = 1\n# ///\n\n# /// script\n# x = 1\n# ///\n", "repro.py", "", "several blocks"),
     ],
 )
@@ -84,10 +97,50 @@ def test_a_file_that_cannot_be_tried(
         read_script(write(source, name) + case, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["nowhere.py", ".", "nowhere.py::case"])
+@pytest.mark.parametrize("name", ["nowhere.py", ".", "nowhere.py::case", "nowhere.py/repro.py"])
 def test_what_is_no_file_is_a_mistake(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is no file; name a Python file"):
         read_script(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "loop"])
+def test_what_cannot_even_be_looked_at_is_a_mistake(name: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(ConfigurationError, match=r"cannot be read \(.*\); make it readable"):
+        read_script(str(tmp_path / name), tmp_path)
+
+
+def test_a_pipe_is_no_file_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    with pytest.raises(ConfigurationError, match="is no file; name a Python file"):
+        read_script(str(tmp_path / "pipe.py"), tmp_path)
+
+
+def test_of_a_large_file_no_more_is_read_than_tells_that_it_is_large(tmp_path: Path) -> None:
+    with (tmp_path / "large.py").open("wb") as file:
+        file.truncate(100_000_000)
+    with pytest.raises(ConfigurationError, match="has more than 10,000,000 bytes"):
+        read_script(str(tmp_path / "large.py"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf# /// script\r\n# dependencies = ['einops']\r\n# ///\r\nimport torch\r\n",
+        b"# -*- coding: latin-1 -*-\n# /// script\n# dependencies = ['einops']\n# ///\nx = '\xe9'\n",
+    ],
+)
+def test_marks_line_ends_and_codings_of_others_are_kept_and_read(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "repro.py").write_bytes(content)
+    found = read_script(str(tmp_path / "repro.py"), tmp_path / "reports")
+    assert found.file.path.read_bytes() == content
+    assert [str(one) for one in found.requires] == ["einops"]
+
+
+def test_a_name_that_acts_is_only_shown_harmless(write: Callable[..., str], tmp_path: Path) -> None:
+    found = read_script(write("import torch\n", "a\n\x1b[31mb.py"), tmp_path)
+    assert [case.id for case in found.cases] == ["a b.py::script"]
+    assert found.file.path.name == "a\n\x1b[31mb.py"
 
 
 def test_packages_of_the_block_but_not_torch(write: Callable[..., str], tmp_path: Path) -> None:
@@ -96,6 +149,33 @@ def test_packages_of_the_block_but_not_torch(write: Callable[..., str], tmp_path
     )
     assert [str(one) for one in read_script(write(block), tmp_path).requires] == ["transformers==4.57.*"]
     assert requirements(["Torch==2.1"], "--with") == ()
+
+
+def test_interpreters_of_the_block(write: Callable[..., str], tmp_path: Path) -> None:
+    block = '# /// script\n# requires-python = ">=3.12"\n# ///\nimport torch\n'
+    assert str(read_script(write(block), tmp_path).python) == ">=3.12"
+
+
+def offers(*tags: str) -> Sources:
+    wheels = (Offer(f"torch-9.0.0-{tag}-{tag}-{platform_tag()}.whl", "https://x/y") for tag in tags)
+    return Sources({Source.FOLDER: tuple(wheels)}, {})
+
+
+def platform_tag() -> str:
+    return running_tags().rpartition("-")[2]
+
+
+def test_wheels_are_left_for_interpreters_that_are_asked_for() -> None:
+    left = for_python(offers("cp310", "cp312", "cp313"), Version("9.0.0"), SpecifierSet(">=3.12.2,<3.13"))
+    assert [offer.filename.split("-")[2] for offer in left.offers[Source.FOLDER]] == ["cp312"]
+
+
+def test_where_no_wheel_is_left_the_reason_names_what_is_asked_for() -> None:
+    with pytest.raises(
+        EnvironmentTrouble, match=r"asks for Python >=3\.99, and it has no wheel for such an interpreter"
+    ):
+        for_python(offers("cp310"), Version("9.0.0"), SpecifierSet(">=3.99"))
+    assert for_python(offers("cp310"), Version("9.1.0"), SpecifierSet(">=3.99")).offers == {Source.FOLDER: ()}
 
 
 def test_without_a_project_there_are_defaults() -> None:
@@ -112,17 +192,16 @@ def ran(torch: str, outcome: Outcome = Outcome.PASS, answer: str | None = "pass"
     return Ran(torch=torch, cell=cell, python="cp311", answer=answer, skipped=skipped, trouble=trouble)
 
 
-def attempt(
-    *found: Ran, between: tuple[str, ...] = (), changes: tuple[Change, ...] = (), name: str = "repro.py"
-) -> Attempt:
+def attempt(*found: Ran, changes: tuple[Step, ...] = (), name: str = "repro.py") -> Attempt:
     releases = tuple(one.torch for one in found)
     row = Row("repro.py::script", "repro.py", found, changes)
     return Attempt(
         recompat="0.1.0",
         file=name,
+        sha256="0" * 64,
+        plain=True,
         platform="linux_x86_64",
         releases=releases,
-        between=between,
         rows=(row,),
         folder="reports/try/x",
     )
@@ -137,7 +216,7 @@ RAISES = ran(
     message="they differ",
     cause="The SDPA policy was gone.",
 )
-CHANGE = Change(Version("2.1.0"), Version("2.3.0"), Answer("pass", "p"), Answer("CheckpointError", "c"), ())
+CHANGE = Step(last="2.1.0", first="2.3.0", old="pass", new="CheckpointError")
 
 
 def test_boundary_cause_and_warning_are_told() -> None:
@@ -150,7 +229,7 @@ def test_boundary_cause_and_warning_are_told() -> None:
 
 
 def test_a_release_that_was_left_out_makes_a_boundary_less_exact() -> None:
-    found = attempt(ran("2.1.0"), RAISES, between=("2.2.0",), changes=(CHANGE,))
+    found = attempt(ran("2.1.0"), RAISES, changes=(msgspec.structs.replace(CHANGE, not_run=("2.2.0",)),))
     assert "CheckpointError from 2.3.0; 1 release between not run." in render_attempt_text(found, Paper())
 
 
@@ -170,6 +249,39 @@ def test_of_several_cases_each_is_told_in_a_line() -> None:
     assert "  mine::other       pass 2.1.0 to 2.3.0\n" in text
     assert "they differ" not in text
     assert "they differ" in render_attempt_text(both, Paper(detail=1))
+
+
+@pytest.mark.parametrize(
+    ("more", "hint"),
+    [
+        ({"exception": "builtins.ModuleNotFoundError"}, "No release has that module"),
+        ({"exception": "builtins.EOFError"}, "Standard input is empty"),
+        ({"message": "InvalidCxxCompiler: No working C++ compiler found in"}, "torch.compile found no C++ compiler"),
+    ],
+)
+def test_what_a_person_would_add_is_said(more: dict[str, object], hint: str) -> None:
+    found = attempt(ran("2.3.0", Outcome.RAISES, "Error", **more))
+    assert f"\nNote\n  {hint}" in render_attempt_text(found, Paper())
+    assert f"\n- {hint}" in render_attempt_markdown(found)
+    assert "Note" not in render_attempt_text(attempt(ran("2.1.0")), Paper())
+
+
+def test_of_a_script_the_log_of_the_newest_release_is_named() -> None:
+    found = attempt(ran("2.1.0"), RAISES, ran("2.4.0", Outcome.NOT_RUN, None, detail="Nothing fits."))
+    log = "What it printed: reports/try/x/logs/torch2.3.0-cp311-linux_x86_64/output.log"
+    assert render_attempt_text(found, Paper()).endswith(f"Records and logs: reports/try/x\n{log}\n")
+    cases = msgspec.structs.replace(found, plain=False)
+    assert render_attempt_text(cases, Paper()).endswith("Records and logs: reports/try/x\n")
+
+
+def test_the_json_is_valid_and_has_all() -> None:
+    found = attempt(ran("2.1.0"), RAISES, ran("2.4.0", Outcome.NOT_RUN, None, detail=HOSTILE), changes=(CHANGE,))
+    written = json.loads(render_json(found))
+    validator("try-1.json").validate(written)
+    assert written["rows"][0]["changes"][0]["first"] == "2.3.0"
+    assert [one["answer"] for one in written["rows"][0]["ran"]] == ["pass", "CheckpointError", None]
+    for key in written:
+        assert not validator("try-1.json").is_valid({name: value for name, value in written.items() if name != key})
 
 
 def test_the_table_for_an_issue() -> None:

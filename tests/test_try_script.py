@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,10 +17,10 @@ from recompat.sandbox import Sandbox
 from recompat.script_work import run_script, trial_of
 from recompat.trials import Job
 from support.probing import standin_python
+from support.sessions import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Try = Callable[..., Trial]
 
@@ -144,7 +145,9 @@ def test_an_exception_counts_before_that_of_an_exit_hook(tried: Try) -> None:
 @pytest.mark.parametrize(
     ("source", "detail"),
     [
-        ("import os; os.abort()", "ended by SIGABRT"),
+        ("import os; os.abort()", "ended by SIGABRT at repro-1.py:1 in <module>"),
+        ("import os\n\ndef inner():\n    os.abort()\n\ninner()", "ended by SIGABRT at repro-1.py:4 in inner"),
+        ("import os; os.kill(os.getpid(), 9)", "ended by SIGKILL"),
         ("import os; os._exit(3)", "exited with status 3, without an exception"),
         (
             "import atexit, os; atexit.register(os.abort); raise ValueError",
@@ -160,8 +163,9 @@ def test_a_process_that_dies_is_a_crash(source: str, detail: str, tried: Try) ->
 @pytest.mark.parametrize(
     ("source", "after"),
     [
-        ("import time; time.sleep(60)", ""),
+        ("import time\n\ndef wait():\n    time.sleep(60)\n\nwait()", "; it was at repro-1.py:4 in wait"),
         ("import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()", ", after its last line"),
+        ("import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)", ""),
     ],
 )
 def test_a_script_that_hangs_is_ended(source: str, after: str, tried: Try) -> None:
@@ -184,6 +188,25 @@ def test_a_child_that_stays_is_ended(tried: Try, tmp_path: Path) -> None:
             os.kill(int(note.read_text()), 0)
             time.sleep(0.01)
         pytest.fail("it is still there")
+
+
+def test_what_began_a_session_of_its_own_is_ended_too(tried: Try, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    source = LEAVES_A_CHILD.replace("    pathlib", "    os.setsid()\n    pathlib", 1)
+    assert tried(source.format(note=str(note))).outcome is Outcome.PASS
+    process = int(note.read_text())
+    os.kill(process, 0)  # it has outlived the group of the script
+    Sandbox(tmp_path / "other", []).end_processes()
+    os.kill(process, 0)  # and is no process of another sandbox
+    Sandbox(tmp_path / "sandbox", []).end_processes()
+    wait_for(lambda: not is_alive(process), "it is ended")
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes() != b""  # a zombie has none
+    except OSError:
+        return False
 
 
 def test_a_warning_is_kept_once(tried: Try) -> None:

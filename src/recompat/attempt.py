@@ -1,12 +1,15 @@
-"""What a try found, as types: a file along the releases that it was run on."""
+"""What a try found, as types: what ``recompat try`` prints, and with ``--format json`` exactly this."""
+
+from typing import Final, Literal
 
 import msgspec
 
 from recompat.cells import Cell
 from recompat.errors import ExitCode
-from recompat.search import Change
 
-__all__ = ["Attempt", "Ran", "Row"]
+__all__ = ["TRY_SCHEMA", "Attempt", "Ran", "Row", "Step"]
+
+TRY_SCHEMA: Final = "recompat/try/1"
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,30 +31,48 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""
 
 
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A change: the ``last`` release with the ``old`` answer, and the ``first`` with the ``new``.
+
+    ``silent`` are the releases between the two that were tried and say nothing, and ``not_run`` those of the index that were
+    left out: without any, the change is placed exactly.
+    """
+
+    last: str
+    first: str
+    old: str
+    new: str
+    silent: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+
+
 class Row(msgspec.Struct, frozen=True):
     """A case, or a plain script, along the releases: ``ran`` is oldest first, ``changes`` newest first."""
 
     case: str
     title: str
     ran: tuple[Ran, ...]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Step, ...] = ()
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was tried. ``releases`` are those that it was tried along, oldest first; not all of them need have run.
 
-    ``between`` are the releases that the index offers between the first and the last of those: where the releases were
-    chosen, some of them may have been left out. ``folder`` has the records, and the logs.
+    A ``plain`` script has no cases, and one row. ``python`` are the interpreters that the file asks for, and ``packages`` what
+    was installed besides. ``folder`` has the records, and the logs.
     """
 
+    schema: Literal["recompat/try/1"] = TRY_SCHEMA
     recompat: str
     file: str
+    sha256: str
+    plain: bool
     platform: str
     releases: tuple[str, ...]
-    between: tuple[str, ...]
     rows: tuple[Row, ...]
     folder: str
     packages: tuple[str, ...] = ()
+    python: str = ""
 
     @property
     def exit_code(self) -> ExitCode:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unearth import Link
 
 __all__ = [
+    "CHECK_SECONDS",
     "Offer",
     "Unreachable",
     "default_indexes",

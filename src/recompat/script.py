@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import stat
 import sys
 import tomllib
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from recompat.cases import PREFIX, Case, CaseFile, read_case_file
@@ -28,13 +30,21 @@ __all__ = ["Script", "read_script", "requirements"]
 BLOCK = re.compile(r"(?m)^# /// script\s*$\s(?P<content>(?:^#(?:| .*)$\s)+)^# ///$")  # PEP 723
 LARGEST = 10_000_000  # bytes
 FROM_STDIN = "script.py"
+HIDES = ("torch.py", "numpy.py")  # its folder is the first place of imports
+
+
+class Block(msgspec.Struct, frozen=True, rename="kebab"):
+    """What a script says of itself (PEP 723), as far as it matters here."""
+
+    dependencies: list[str] = []
+    requires_python: str = ""
 
 
 class Script(msgspec.Struct, frozen=True):
     """What is tried: ``file`` is a copy of it, in ``folder``, where all that is made of it goes.
 
     A ``plain`` script is the one case ``name::script``. ``requires`` are the packages that its own block names (PEP 723),
-    without torch.
+    without torch, and ``python`` the interpreters.
     """
 
     folder: Path
@@ -42,6 +52,7 @@ class Script(msgspec.Struct, frozen=True):
     cases: tuple[Case, ...]
     plain: bool
     requires: tuple[Requirement, ...] = ()
+    python: SpecifierSet = SpecifierSet()
 
 
 def read_script(name: str, reports: Path) -> Script:
@@ -54,24 +65,25 @@ def read_script(name: str, reports: Path) -> Script:
         ConfigurationError: it cannot be read, or is a case file that cannot be run.
         NothingSelected: there is no such case.
     """
-    path, _, case = (name, "", "") if Path(name).is_file() else name.partition("::")
+    path, _, case = (name, "", "") if _is_file(name) else name.partition("::")
     content = _content(path)
     sha256 = hashlib.sha256(content).hexdigest()
     folder = reports / "try" / sha256[:16]
     copy = folder / (FROM_STDIN if path == "-" else Path(path).name)
     write_atomically(copy, content)
-    requires = requirements(_required(content), "the script's own block")
+    requires, python = _required(content)
     if _has_cases(content):
         file = read_case_file(copy)
         if file.fault is not None:
             raise ConfigurationError(f"{file.name} has cases and cannot be run: {clean(file.fault)}")
         chosen = find_case(case, [one.id for one in file.cases]) if case else None
-        return Script(folder, file, tuple(one for one in file.cases if chosen in {None, one.id}), False, requires)
+        cases = tuple(one for one in file.cases if chosen in {None, one.id})
+        return Script(folder, file, cases, False, requires, python)
     if case:
         raise ConfigurationError(f"{clean(path)} has no case; a case is a function whose name starts with {PREFIX}.")
     shown = clean(copy.name)
     only = Case(f"{shown}::script", shown, shown)
-    return Script(folder, CaseFile(copy, sha256, (only,), title=shown), (only,), True, requires)
+    return Script(folder, CaseFile(copy, sha256, (only,), title=shown), (only,), True, requires, python)
 
 
 def requirements(texts: Iterable[str], where: str) -> tuple[Requirement, ...]:
@@ -91,22 +103,54 @@ def requirements(texts: Iterable[str], where: str) -> tuple[Requirement, ...]:
     return tuple(one for one in found if canonicalize_name(one.name) != "torch")
 
 
+def _is_file(path: str) -> bool:
+    """Whether there is such a file.
+
+    Raises:
+        ConfigurationError: that cannot be told.
+    """
+    try:
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
 def _content(path: str) -> bytes:
     try:
         if path == "-":
             content = sys.stdin.buffer.read(LARGEST + 1)
-        elif not Path(path).is_file():
+        elif not _is_file(path):
             raise ConfigurationError(f"{clean(path)} is no file; name a Python file, or - for stdin.")
         else:
             with Path(path).open("rb") as file:
                 content = file.read(LARGEST + 1)
     except OSError as error:
-        raise ConfigurationError(f"{clean(path)} cannot be read ({error.strerror}); make it readable.") from None
-    if len(content) > LARGEST:
-        raise ConfigurationError(f"{clean(path)} has more than {LARGEST:,} bytes; cut it down to what matters.")
-    if not content.strip():
-        raise ConfigurationError(f"{clean(path)} is empty; there is nothing to run.")
+        raise _unreadable(path, error) from None
+    fault = _fault(Path(path).name, content)
+    if fault:
+        raise ConfigurationError(f"{clean(path)} {fault}")
     return content
+
+
+def _unreadable(path: str, error: OSError) -> ConfigurationError:
+    return ConfigurationError(f"{clean(path)} cannot be read ({error.strerror}); make it readable, or name another.")
+
+
+def _fault(name: str, content: bytes) -> str | None:
+    """Say what is wrong with a file that no release would run as it is meant, and what mends it."""
+    if len(content) > LARGEST:
+        return f"has more than {LARGEST:,} bytes; cut it down to what matters."
+    if not content.strip():
+        return "is empty; there is nothing to run."
+    if b"\0" in content:
+        return "is no Python source, since it has NUL bytes; name a Python file, in UTF-8."
+    if name.endswith(".ipynb"):
+        return "is a notebook; save it as a script (jupyter nbconvert --to script), and try that."
+    if name in HIDES:
+        return f"would be imported in the place of {name.removesuffix('.py')}; give it another name."
+    return None
 
 
 def _has_cases(content: bytes) -> bool:
@@ -118,21 +162,25 @@ def _has_cases(content: bytes) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX) for node in body)
 
 
-def _required(content: bytes) -> list[str]:
-    """The ``dependencies`` of a PEP 723 block.
+def _required(content: bytes) -> tuple[tuple[Requirement, ...], SpecifierSet]:
+    """The packages and the interpreters that a PEP 723 block asks for.
 
     Raises:
         ConfigurationError: the block cannot be read, or there are several.
     """
-    blocks = list(BLOCK.finditer(content.decode("utf-8", "replace").replace("\r\n", "\n")))
+    blocks = list(BLOCK.finditer(content.decode("utf-8-sig", "replace").replace("\r\n", "\n")))
     if len(blocks) > 1:
         raise ConfigurationError("The script has several blocks of metadata (PEP 723); keep one.")
-    if not blocks:
-        return []
-    lines = [line[2:] if line.startswith("# ") else line[1:] for line in blocks[0]["content"].splitlines()]
+    lines = [line[2:] if line.startswith("# ") else line[1:] for block in blocks for line in _lines(block)]
     try:
-        return msgspec.convert(tomllib.loads("\n".join(lines)).get("dependencies", []), list[str])
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        block = msgspec.convert(tomllib.loads("\n".join(lines)), Block)
+        python = SpecifierSet(block.requires_python)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, InvalidSpecifier) as error:
         raise ConfigurationError(
             f"The script's block of metadata (PEP 723) cannot be read: {clean(str(error))}"
         ) from None
+    return requirements(block.dependencies, "the script's own block"), python
+
+
+def _lines(block: re.Match[str]) -> list[str]:
+    return block["content"].splitlines()

@@ -18,6 +18,8 @@ printed is a log and is never parsed.
     It raised ``SystemExit``.
 ``{"event": "end"}``
     It came to its end, by itself or by one of these. Exit hooks are still to come.
+
+Beside FILE stands ``FILE.stacks``: where its threads were when a signal ended it, as ``faulthandler`` writes it.
 """
 
 # ruff: noqa: PTH118, PTH120, PTH123
@@ -30,8 +32,10 @@ if sys.version_info < (3, 8):  # noqa: UP036  (this may be any Python: so far th
     sys.exit(90)
 
 import builtins
+import faulthandler
 import importlib.util
 import os
+import signal
 import types
 import warnings
 
@@ -86,6 +90,14 @@ class Notes:
             self.send("warned", category=found[0], text=found[1])
 
 
+def watch() -> None:
+    """Have it written down where the threads are when a fatal signal comes, or the one that ends what takes too long."""
+    stacks = open(f"{OUT}.stacks", "w")  # noqa: SIM115 - it is for as long as the process lives
+    faulthandler.enable(stacks)
+    if hasattr(faulthandler, "register"):  # not on Windows
+        faulthandler.register(signal.SIGTERM, stacks, chain=True)
+
+
 def listen(notes: Notes) -> None:
     """Hear of what is shown and of what exit hooks raise, and let both go on as they would."""
     show = warnings.showwarning
@@ -134,5 +146,6 @@ def noted_run(notes: Notes) -> None:
 if __name__ == "__main__":
     die_with_parent(os.getppid())
     NOTES = Notes()
+    watch()
     listen(NOTES)
     noted_run(NOTES)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import platform
+import re
 import shutil
 import tempfile
 import time
@@ -11,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from packaging.specifiers import SpecifierSet
 
 from recompat.events import ending, log_name
+from recompat.interpreters import running, supported_tags, tags_newest_first
 from recompat.mismatch import parse_disagreement, parse_mismatches
 from recompat.model import CaseResult, Outcome, Phase, Raised, Replay, Trial, TroubleKind, Warned
 from recompat.runner import probe_folder, run_probe
@@ -20,23 +24,78 @@ from recompat.wheels import EnvironmentTrouble
 from recompat.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from packaging.version import Version
 
     from recompat.environment import Build
+    from recompat.model import Facts, Record
     from recompat.runner import Event, ProbeEnd, Spawn
+    from recompat.sources import Sources
     from recompat.trials import CaseAddress, Job
     from recompat.wheels import Wheel
 
-__all__ = ["CaseTry", "ScriptTry", "run_script", "trial_of"]
+__all__ = ["CaseTry", "ScriptTry", "for_python", "run_script", "trial_of"]
 
 T = TypeVar("T")
 
+STACK = re.compile(r"(?m)^Current thread .*\n((?:  .*\n?)*)")
+FRAME = re.compile(r'(?m)^  File "(.{1,1000})", line ([0-9]{1,9}) in (.{1,100})$')
+MOST_READ = 1_000_000  # characters
+MOST_PATCHES = 40  # of a minor version of Python
+
 
 class CaseTry(Work):
-    """A case file from elsewhere: as in the matrix, but that no package of its choice is built here."""
+    """A case file from elsewhere: as in the matrix, but that no package of its choice is built here.
+
+    ``asked`` are the interpreters that it asks for; set before ``run``.
+    """
+
+    asked: SpecifierSet = SpecifierSet()
+
+    def run(self, sources: Callable[[], Sources], announce: Callable[[], None]) -> Record:
+        """Run it on an interpreter that it asks for."""
+        return super().run(lambda: for_python(sources(), self._release, self.asked), announce)
+
+    def _facts(self, job: Job, wheel: Wheel) -> Facts:
+        facts = super()._facts(job, wheel)
+        if not self.asked.contains(facts.python_version, prereleases=True):
+            raise _no_interpreter(self._release, self.asked, f"what there is for it is {facts.python_version}")
+        return facts
 
     def _build(self, wheel: Wheel) -> Build:
         return msgspec.structs.replace(super()._build(wheel), wheels_only=True)
+
+
+def for_python(sources: Sources, release: Version, asked: SpecifierSet) -> Sources:
+    """Leave the wheels that an interpreter takes which a file asks for.
+
+    Raises:
+        EnvironmentTrouble: there are wheels of the release, and none of them is left.
+    """
+    known = [tag for tag in tags_newest_first() if _meets(tag, asked)]
+    tags = frozenset(tag for one in known for tag in supported_tags(one))
+    offers = {
+        source: tuple(offer for offer in found if not tags.isdisjoint(offer.tags))
+        for source, found in sources.offers.items()
+    }
+    there, left = ({offer.release for found in some.values() for offer in found} for some in (sources.offers, offers))
+    if release in there - left:
+        raise _no_interpreter(release, asked, "it has no wheel for such an interpreter on this platform")
+    return msgspec.structs.replace(sources, offers=offers)
+
+
+def _meets(tag: str, asked: SpecifierSet) -> bool:
+    """Whether some patch of an interpreter is among those that are asked for; of the running one, its own."""
+    if tag == running():
+        return asked.contains(platform.python_version(), prereleases=True)
+    minor = tag.removeprefix("cp3")
+    return any(asked.contains(f"3.{minor}.{patch}", prereleases=True) for patch in range(MOST_PATCHES))
+
+
+def _no_interpreter(release: Version, asked: SpecifierSet, why: str) -> EnvironmentTrouble:
+    reason = f"torch {release} was not tried: the file's own block asks for Python {asked}, and {why}."
+    return EnvironmentTrouble(TroubleKind.NO_INTERPRETER, reason)
 
 
 class ScriptTry(CaseTry):
@@ -66,10 +125,11 @@ def run_script(job: Job, script: Path, start: Spawn) -> Trial:
         patience = functools.partial(_patience, begun + job.timeout)
         end = run_probe(start, job.python, [str(probe_folder()), str(copy)], out, log, lambda _: patience())
         seconds = round(time.monotonic() - begun, 2)
+        where = _where(out.with_name(f"{out.name}.stacks"), place)
     if not any(event.get("event") == "started" for event in end.events):
         reason = f"The script was not run: its process {ending(end)} before. The log is {log_name(log)}."
         raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason)
-    return trial_of(end, seconds, job.timeout)
+    return trial_of(end, seconds, job.timeout, where)
 
 
 def _patience(deadline: float) -> float:
@@ -77,19 +137,37 @@ def _patience(deadline: float) -> float:
     return -1.0 if time.monotonic() > deadline else math.inf
 
 
-def trial_of(end: ProbeEnd, seconds: float, limit: float) -> Trial:
-    """Tell how a script ended, as a person would who ran it: by what left it, or else by its exit status."""
+def _where(stacks: Path, place: Path) -> str:
+    """The innermost line of a file in ``place`` that ran when a signal came; nothing where that is not told."""
+    try:
+        text = stacks.read_text("utf-8", "replace")[-MOST_READ:]
+    except OSError:
+        return ""
+    for part in (*STACK.findall(text)[-1:], text):
+        for file, line, function in FRAME.findall(part):
+            if Path(file).parent == place:
+                return f"{Path(file).name}:{line} in {function}"
+    return ""
+
+
+def trial_of(end: ProbeEnd, seconds: float, limit: float, where: str = "") -> Trial:
+    """Tell how a script ended, as a person would who ran it: by what left it, or else by its exit status.
+
+    Args:
+        where: the line that ran when a signal ended it, if that is known.
+    """
     warned = tuple(_read(event, Warned) for event in _named(end, "warned"))
-    return msgspec.structs.replace(_ending(end, limit), seconds=seconds, warnings=tuple(filter(None, warned)))
+    return msgspec.structs.replace(_ending(end, limit, where), seconds=seconds, warnings=tuple(filter(None, warned)))
 
 
-def _ending(end: ProbeEnd, limit: float) -> Trial:
+def _ending(end: ProbeEnd, limit: float, where: str) -> Trial:
     left, hooks = _exceptions(end)
     after = f", after it raised {left.type}" if left else ", after its last line" if _named(end, "end") else ""
     if end.stalled:
-        return Trial(Outcome.TIMEOUT, 0.0, detail=f"did not end within {limit:g} s{after}")
+        was = f"; it was at {where}" if where else ""
+        return Trial(Outcome.TIMEOUT, 0.0, detail=f"did not end within {limit:g} s{after}{was}")
     if end.status < 0 and not (left and left.type == "builtins.KeyboardInterrupt"):
-        return Trial(Outcome.CRASH, 0.0, detail=f"{ending(end)}{after}")
+        return Trial(Outcome.CRASH, 0.0, detail=f"{ending(end)}{f' at {where}' if where else ''}{after}")
     if left:
         return Trial(Outcome.RAISES, 0.0, left)
     if end.status:

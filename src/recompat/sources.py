@@ -15,6 +15,7 @@ import msgspec
 
 from recompat.errors import ConfigurationError
 from recompat.index import (
+    CHECK_SECONDS,
     Offer,
     Unreachable,
     default_indexes,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["Source", "SourceChoice", "Sources", "configured_folders", "find_sources", "named_index", "origin"]
 
 SourceChoice = Literal["auto", "cpu", "default"]
+
+FORCED_SECONDS = 10.0  # that an index may take to answer which alone was asked for
 
 
 class Source(StrEnum):
@@ -114,7 +117,8 @@ def find_sources(
     The default index is asked only where the CPU index is not used: uv takes torch from one of them.
 
     Args:
-        choice: ``cpu`` or ``default`` forces that index; ``auto`` takes the CPU index if it answers within 3 seconds.
+        choice: ``cpu`` or ``default`` forces that index; ``auto`` takes the CPU index if it answers within 3 seconds, and
+            ``cpu`` waits for it a little longer.
         folders: local wheel folders, most preferred first.
         cpu_index: the URL of PyTorch's CPU index.
         index_urls: further indexes, most preferred first.
@@ -125,12 +129,13 @@ def find_sources(
     offers = {Source.FOLDER: tuple(offer for folder in folders for offer in offers_of_folder(folder))}
     silent: dict[Source, str] = {}
     _ask_named(dict.fromkeys(index_urls), offers, silent)
-    if choice == "cpu" or (choice == "auto" and reachable(cpu_index)):
-        _ask(Source.CPU, [cpu_index], offers, silent)
-        if choice == "cpu" and Source.CPU in silent:
-            raise ConfigurationError(f"--source cpu: {silent[Source.CPU]}; use --source default, or try again later.")
-    elif choice == "auto":
-        silent[Source.CPU] = "PyTorch's CPU index is out of reach"
+    if choice != "default":
+        if reachable(cpu_index, FORCED_SECONDS if choice == "cpu" else CHECK_SECONDS):
+            _ask(Source.CPU, [cpu_index], offers, silent)
+        else:
+            silent[Source.CPU] = "PyTorch's CPU index is out of reach"
+    if choice == "cpu" and Source.CPU in silent:
+        raise ConfigurationError(f"--source cpu: {silent[Source.CPU]}; use --source default, or try again later.")
     if Source.CPU not in offers:
         _ask(Source.DEFAULT, default_indexes(), offers, silent)
     return Sources(offers, silent)

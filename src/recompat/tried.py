@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recompat import __version__
-from recompat.attempt import Attempt, Ran, Row
+from recompat.attempt import Attempt, Ran, Row, Step
 from recompat.interpreters import platform_id
 from recompat.judge import Finding, finding
 from recompat.private import scrub
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from recompat.cases import Case
+    from recompat.search import Change
     from recompat.trying import Trying
 
 __all__ = ["attempt_of"]
@@ -34,28 +35,44 @@ class _ScriptReproduction(Reproduction, frozen=True):
 
     def _run(self) -> str:
         python = rf"{ENVIRONMENT}\Scripts\python" if os.name == "nt" else f"{ENVIRONMENT}/bin/python"
-        return f"{python} {shlex.quote(self.file.path.name)}"
+        name = self.file.path.name
+        return f"{python} {shlex.quote(f'./{name}' if name.startswith('-') else name)}"
 
 
 def attempt_of(trying: Trying, folder: Path) -> Attempt:
     """Tell what was found; ``folder`` is what the user calls the folder of the try."""
-    tried = sorted(trying.records)
+    script = trying.script
     return Attempt(
         recompat=__version__,
-        file=trying.script.file.name,
+        file=script.file.name,
+        sha256=script.file.sha256,
+        plain=script.plain,
         platform=platform_id(),
         releases=tuple(map(str, trying.releases)),
-        between=tuple(str(one) for one in trying.offered.releases if tried and tried[0] < one < tried[-1]),
         rows=tuple(_row(trying, case) for case in trying.setup.cases),
         folder=str(folder),
         packages=tuple(scrub(trying.packages)),
+        python=str(script.python),
     )
 
 
 def _row(trying: Trying, case: Case) -> Row:
     found = trying.found(case)
     ran = tuple(_ran(trying, case, release) for release in sorted(found))
-    return Row(case.id, case.title, ran, changes(sorted({*trying.releases, *found}), found))
+    known = changes(sorted({*trying.releases, *found}), found)
+    return Row(case.id, case.title, ran, tuple(_step(trying, change) for change in known))
+
+
+def _step(trying: Trying, change: Change) -> Step:
+    between = [one for one in trying.offered.releases if change.last < one < change.first]
+    return Step(
+        last=str(change.last),
+        first=str(change.first),
+        old=change.old.text,
+        new=change.new.text,
+        silent=tuple(map(str, change.between)),
+        not_run=tuple(str(one) for one in between if one not in change.between),
+    )
 
 
 def _ran(trying: Trying, case: Case, release: Version) -> Ran:

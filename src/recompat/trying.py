@@ -51,6 +51,7 @@ __all__ = ["Trying", "default_matrix"]
 
 OF_THE_MACHINE = {TroubleKind.UNREACHABLE, TroubleKind.DISK_FULL}
 OF_THE_RELEASE = {TroubleKind.INSTALL_FAILED, TroubleKind.IMPORT_FAILED, TroubleKind.WRONG_VERSION}
+SCRIPT_SECONDS = 120.0  # at least, where no limit was named: a script may do all that a case does, and compile it
 BUILT_IN = (
     (">=2.1,<2.2", "setuptools<81", "The first checkpoint() of torch 2.1 imports pkg_resources."),
     ("<2.3", "numpy<2", "It was built against NumPy 1."),
@@ -98,10 +99,11 @@ class Trying:
         self.packages = tuple(dict.fromkeys(map(str, (*script.requires, *more))))
         extra = Extra(SpecifierSet(), tuple(map(Requirement, self.packages)), "The file was to be tried with them.")
         extras = (*matrix.extras, extra) if self.packages else matrix.extras
+        timeout = max(matrix.timeout, SCRIPT_SECONDS) if script.plain else matrix.timeout
         self.setup = Setup(
             project=Project(script.folder.resolve()),
             options=options,
-            matrix=msgspec.structs.replace(matrix, extras=extras, default_cases=()),
+            matrix=msgspec.structs.replace(matrix, extras=extras, default_cases=(), timeout=timeout),
             files=(script.file,),
             cases=select_cases(script.cases, options.keyword),
             probe_sha256=_digest(passed),
@@ -218,9 +220,13 @@ class Trying:
         progress = Progress(f"torch {release}", quiet=not shows)
         kind = ScriptTry if self.script.plain else CaseTry
         work = kind(self.setup, Target(release), folder / str(release), progress, sandbox.probe)
+        work.asked = self.script.python
         if isinstance(work, ScriptTry):
             work.start = sandbox.script
-        record = work.run(lambda: self.sources, self._announce)
+        try:
+            record = work.run(lambda: self.sources, self._announce)
+        finally:
+            sandbox.end_processes()
         trouble = work.kept or record.trouble
         if trouble is not None and trouble.kind in OF_THE_MACHINE:
             raise Incomplete(f"{clean(trouble.reason)} What was run is kept; the same command goes on from there.")

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from recompat.project import Project
 
 HELP = "run a case file or any script on releases, and say where it changes"
+FORMATS = ("text", "markdown", "json")
 EPILOG = """examples:
-  recompat try repro.py                                  where a bug report's script changes
-  recompat try my_cases.py::dropout --torch ">=2.9" --with "transformers==4.57.*" --table md
-exit status: 0 every release tried gave a result, 4 bad options or files, 5 nothing selected, 6 some gave none."""
+  recompat try repro.py                      where a bug report's script changes
+  recompat try my_cases.py::dropout --torch ">=2.9" --with "transformers<5"
+
+exit status: 0 every release tried gave a result, 4 bad options or files,
+5 nothing selected, 6 some gave none."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
-    from recompat.arguments import index_url
+    from recompat.arguments import existing_folder, index_url
 
     add = parser.add_argument
     add("file", metavar="FILE", help="a case file, FILE::case, any plain script, or - for stdin")
@@ -32,11 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-k", dest="keyword", metavar="EXPR", help="only these cases of a case file")
     add("--with", dest="more", action="append", default=[], metavar="REQ", help="a package besides, from a wheel")
     add("--env", action="append", default=[], metavar="NAME", help="pass this environment variable on")
-    add("--timeout", metavar="SECONDS", help="limit of a run (default: 60, or what matrix.toml says)")
+    add("--timeout", metavar="SECONDS", help="limit of a run (default: 120; of a case, matrix.toml's)")
     add("--source", choices=("auto", "cpu", "default"), metavar="INDEX", help="auto, cpu or default")
+    add("--find-links", action="append", type=existing_folder, metavar="DIR", help="a folder of wheels; asked first")
     add("--index-url", action="append", type=index_url, metavar="URL", help="a further index to take torch from")
     add("--again", action="store_true", help="run it again, whatever an earlier try found")
-    add("--table", choices=("text", "md"), default="text", metavar="FORMAT", help="text, or md for an issue")
+    add("--format", choices=FORMATS, default="text", metavar="NAME", help="text (the default), markdown or json")
+    add("--table", choices=("text", "md"), metavar="FORMAT", help="md: as --format markdown, fit for an issue")
 
 
 def run(given: argparse.Namespace) -> ExitCode:
@@ -73,7 +78,9 @@ def _options(given: argparse.Namespace) -> Options:
     from recompat.options import parse_options
 
     words = [
-        f"--{name}={value}" for name in ("torch", "index-url") for value in getattr(given, name.replace("-", "_")) or ()
+        f"--{name}={value}"
+        for name in ("torch", "find-links", "index-url")
+        for value in getattr(given, name.replace("-", "_")) or ()
     ]
     words += [f"-k={given.keyword}"] if given.keyword else []
     words += [f"--{name}={value}" for name in ("source", "timeout") if (value := getattr(given, name))]
@@ -82,12 +89,18 @@ def _options(given: argparse.Namespace) -> Options:
 
 
 def _drawn(found: Attempt, given: argparse.Namespace) -> str:
-    if given.table == "md":
-        from recompat.report.attempt import render_attempt_markdown
+    match "markdown" if given.table == "md" else given.format:
+        case "json":
+            from recompat.report.json import render_json
 
-        return render_attempt_markdown(found)
-    from recompat.console import wants_colour, width
-    from recompat.report.attempt import render_attempt_text
-    from recompat.report.page import Paper
+            return render_json(found)
+        case "markdown":
+            from recompat.report.attempt import render_attempt_markdown
 
-    return render_attempt_text(found, Paper(width(100), wants_colour(), given.verbose - given.quiet))
+            return render_attempt_markdown(found)
+        case _:
+            from recompat.console import wants_colour, width
+            from recompat.report.attempt import render_attempt_text
+            from recompat.report.page import Paper
+
+            return render_attempt_text(found, Paper(width(100), wants_colour(), given.verbose - given.quiet))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
 from recompat.model import Outcome
 from recompat.report.markdown import code, escape
 from recompat.report.markdown import table as markdown_table
@@ -19,16 +17,21 @@ from recompat.wording import joined
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recompat.attempt import Attempt, Ran, Row
+    from recompat.attempt import Attempt, Ran, Row, Step
     from recompat.cells import Cell
     from recompat.report.page import Paper
-    from recompat.search import Change
 
 __all__ = ["render_attempt_markdown", "render_attempt_text"]
 
 MOST_LINES = 4  # of a message
 MOST_FRAMES = 2
 LONGEST_COMMAND = 4_000
+LONGEST_HINT = 20_000  # characters of a message that are looked through
+NO_COMPILER = ("No working C++ compiler found", "InvalidCxxCompiler")
+NEEDS_COMPILER = (
+    "torch.compile found no C++ compiler, which it needs on the CPU: install g++ or clang++, or name one by the variable "
+    "CXX. So this tells of the machine, and not of torch."
+)
 
 
 def render_attempt_text(found: Attempt, paper: Paper) -> str:
@@ -40,10 +43,11 @@ def render_attempt_text(found: Attempt, paper: Paper) -> str:
     said = (line for sentence in _all_boundaries(found) for line in wrapped(paper, sentence))
     parts = [heading(paper, _headline(found)), section(paper, "How it ends", _endings(found, paper))]
     parts.append(section(paper, "Boundary", said))
+    parts.append(section(paper, "Note", (line for hint in _hints(found) for line in wrapped(paper, hint))))
     if paper.detail > 0 or (single and paper.detail == 0):
         parts += [_why(row, ran, paper, single=single) for row in found.rows for ran in _telling(row)]
     if paper.detail >= 0:
-        parts += [section(paper, "Run it again", _commands(found)), clean(f"Records and logs: {found.folder}")]
+        parts += [section(paper, "Run it again", _commands(found)), "\n".join(map(clean, _kept(found)))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -53,7 +57,7 @@ def render_attempt_markdown(found: Attempt) -> str:
     heads = ["torch", *map(escape, releases)]
     rows = [[code(row.case.removesuffix("::script")), *(escape(_short(ran)) for ran in row.ran)] for row in found.rows]
     causes = dict.fromkeys(ran.cell.cause for row in found.rows for ran in row.ran)
-    said = [f"- {escape(sentence)}" for sentence in (*_all_boundaries(found), *filter(None, causes))]
+    said = [f"- {escape(sentence)}" for sentence in (*_all_boundaries(found), *filter(None, causes), *_hints(found))]
     beside = f", with {escape(joined(found.packages))}" if found.packages else ""
     foot = f"{escape(found.platform)}{beside}, by recompat {escape(found.recompat)}."
     return "\n\n".join(filter(None, (markdown_table(heads, rows), "\n".join(said), foot))) + "\n"
@@ -107,21 +111,31 @@ def _boundaries(found: Attempt, row: Row) -> Iterator[str]:
     """Say where it changes, and how exactly that is known."""
     answered = [ran for ran in row.ran if ran.answer is not None]
     for change in row.changes:
-        yield f"{change.old.text} until {change.last}, {change.new.text} from {change.first}; {_exact(found, change)}."
+        yield f"{change.old} until {change.last}, {change.new} from {change.first}; {_exact(change)}."
     if not row.changes and len(answered) > 1 and len(found.rows) == 1:
         ends = f"{answered[0].torch} to {answered[-1].torch}"
         yield f"The same wherever it ran, {ends}; what changes between two that ran and changes back is not seen."
-    if answered and all(ran.cell.exception == "builtins.ModuleNotFoundError" for ran in answered):
+
+
+def _hints(found: Attempt) -> Iterator[str]:
+    """What a person would say who knows how a file is tried."""
+    cells = [ran.cell for row in found.rows for ran in row.ran if ran.answer is not None]
+    messages = [(cell.message or "")[:LONGEST_HINT] for cell in cells]
+    if cells and all(cell.exception == "builtins.ModuleNotFoundError" for cell in cells):
         yield "No release has that module: if it is a package, add it by --with."
+    if any(cell.exception == "builtins.EOFError" for cell in cells):
+        yield "Standard input is empty: what a script asks for has to stand in it."
+    if any(cell.outcome is Outcome.TIMEOUT for cell in cells):
+        yield "What is not stuck, and only slow, needs another limit: --timeout SECONDS."
+    if any(words in message for message in messages for words in NO_COMPILER):
+        yield NEEDS_COMPILER
 
 
-def _exact(found: Attempt, change: Change) -> str:
-    silent = [str(release) for release in change.between]
-    left_out = [one for one in found.between if change.last < Version(one) < change.first and one not in silent]
-    if silent:
-        return f"{joined(silent)} between {'say' if len(silent) > 1 else 'says'} nothing"
-    if left_out:
-        return f"{counted(len(left_out), 'release')} between not run"
+def _exact(step: Step) -> str:
+    if step.silent:
+        return f"{joined(step.silent)} between {'say' if len(step.silent) > 1 else 'says'} nothing"
+    if step.not_run:
+        return f"{counted(len(step.not_run), 'release')} between not run"
     return "exact, no release lies between"
 
 
@@ -158,3 +172,11 @@ def _commands(found: Attempt) -> Iterator[str]:
         yield clean(install, LONGEST_COMMAND)
     for line in dict.fromkeys(ran.run for row in found.rows for ran in row.ran if ran.run):
         yield clean(line, LONGEST_COMMAND)
+
+
+def _kept(found: Attempt) -> Iterator[str]:
+    """Where the records are; of a script, also what it printed, on the newest release that it was run on."""
+    yield f"Records and logs: {found.folder}"
+    ran = [ran.cell.environment for row in found.rows for ran in row.ran if ran.answer is not None]
+    if found.plain and ran:
+        yield f"What it printed: {found.folder}/logs/{ran[-1]}/output.log"

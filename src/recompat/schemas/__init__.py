@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from recompat.attempt import TRY_SCHEMA, Attempt
 from recompat.bisection import BISECTION_SCHEMA, Bisection
 from recompat.catalogue import VERSIONS_SCHEMA, Versions
 from recompat.changes import CHANGES_SCHEMA, Changes
@@ -40,6 +41,7 @@ KINDS: Final[tuple[tuple[str, type[msgspec.Struct], str, str], ...]] = (
     ("diff", Diff, DIFF_SCHEMA, "What differs between two releases, runs, machines or builds."),
     ("bisection", Bisection, BISECTION_SCHEMA, "Where a case changes along the releases."),
     ("explanation", Explanation, EXPLANATION_SCHEMA, "What a pasted CheckpointError means: recompat explain."),
+    ("try", Attempt, TRY_SCHEMA, "How a file from elsewhere ends along the releases: recompat try."),
     ("versions", Versions, VERSIONS_SCHEMA, "What there is of torch: recompat versions."),
 )
 
