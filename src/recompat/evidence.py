@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
 from recompat.model import Call, Change, Outcome, Pass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from recompat.model import Evidence, Trial
 
@@ -24,9 +24,11 @@ BOOKKEEPING: Final = frozenset({"aten.detach"})  # checkpoint's own, in forward 
 BEYOND: Final = "…"  # with this begins how many more ran than the probe lists: it is no operator
 ATTENTION: Final = ("aten._scaled_dot_product", "aten._safe_softmax", "aten._softmax")  # most telling first
 MOST_LINES: Final = 12
+MOST_KNOWN: Final = 10_000
 MOST_RUNS: Final = 400  # what is compared of each side: difflib takes quadratic time
 
 Run = tuple[str, int]
+T = TypeVar("T")
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -81,6 +83,23 @@ def pairs(calls: Sequence[Call]) -> Iterator[Pair]:
         yield Pair(forwards[call.region], call)
 
 
+def _once_per_object(read: Callable[[Sequence[Call]], T]) -> Callable[[Sequence[Call]], T]:
+    """Keep what is read of the very same calls: records of many releases share them, and they cannot be hashed."""
+    known: dict[int, tuple[Sequence[Call], T]] = {}
+
+    @functools.wraps(read)
+    def remembered(calls: Sequence[Call]) -> T:
+        found = known.get(id(calls))
+        if found is None:
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+            found = known[id(calls)] = (calls, read(calls))  # which keeps them alive, so that no other has their id
+        return found[1]
+
+    return remembered
+
+
+@_once_per_object
 def telling_pair(calls: Sequence[Call]) -> Pair | None:
     """Choose what is told of a trial: the first pair with other settings, else with other operators, else the first."""
     found = list(pairs(calls))
@@ -101,7 +120,12 @@ def drifts(trial: Trial, evidence: Evidence | None) -> bool:
     """
     if evidence is None or trial.outcome is not Outcome.PASS or evidence.outcome is not Outcome.PASS:
         return False
-    return any(pair.differs for pair in pairs(evidence.calls))
+    return _any_differs(evidence.calls)
+
+
+@_once_per_object
+def _any_differs(calls: Sequence[Call]) -> bool:
+    return any(pair.differs for pair in pairs(calls))
 
 
 def attention(operators: Sequence[str]) -> str | None:

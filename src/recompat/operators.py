@@ -77,6 +77,8 @@ def operator_changes(case: str, platform: str, watched: Iterable[Watched]) -> tu
 
 def changed_operators(one: Evidence, other: Evidence) -> Iterator[tuple[Call, Call, tuple[str, ...]]]:
     """The first calls of forward that ran other operators, and those of recomputation if they differ in another way."""
+    if one is other:  # shared by the records of both
+        return
     told = None
     for during in Pass:
         differing = ((*calls, _diff(*calls)) for calls in shared_calls(one, other, during))
