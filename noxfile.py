@@ -1,5 +1,6 @@
 # /// script
 # dependencies = [
+#     "argcomplete>=3.1",
 #     "filelock>=3.16",
 #     "jinja2>=3.1",
 #     "msgspec>=0.20",

@@ -52,7 +52,8 @@ def test_an_expression_may_name_any_number_of_cases() -> None:
 
 def test_a_family_that_there_is_not_is_an_error_even_beside_one_that_there_is() -> None:
     with pytest.raises(
-        NothingSelected, match=r"There is no family 'atention'. There are: attention, Attention, calls."
+        NothingSelected,
+        match=r"There is no family 'atention'; did you mean attention\? There are: attention, Attention, calls.",
     ):
         select("family:calls or family:atention")
 

@@ -94,7 +94,7 @@ THERE = "There are: 9.0.0, 9.1.0, 9.1.1, 9.2.0."
             4,
             "--torch nine cannot be read; write a release (2.11.0), a range (>=2.9), late",
         ),
-        ("-s matrix -j 2 -- --sauce cpu", 4, "Unrecognized arguments: --sauce cpu; nox -s matrix -- --help lists t"),
+        ("-s matrix -j 2 -- --sauce cpu", 4, "There is no option --sauce; did you mean --source? nox -s matrix -- -"),
         ("-s matrix -- --rerun all --format json", 4, "--format is an option of nox -s report and of recompat report;"),
         ("-s report -- --format jsno", 4, "There is no format jsno; did you mean json? The formats are html, "),
         ("-s matrix -- --timeout 0", 4, "Argument --timeout: 0 is not between 0 and 86400 seconds; nox -s matrix"),

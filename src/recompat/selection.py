@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["default_cases", "select_cases"]
 
 DEEPEST = 200  # parentheses and negations of an expression, which is read by recursion
+MOST_LISTED = 10
 ALL = "all"
 FAMILY = "family:"
 
@@ -41,10 +43,12 @@ def select_cases(cases: Iterable[Case], expression: str | None) -> tuple[Case, .
     for word in words:
         family = word.lower().removeprefix(FAMILY)
         if word.lower().startswith(FAMILY) and family not in {one.lower() for one in families}:
-            raise NothingSelected(f"There is no family {family!r}. There are: {', '.join(families)}.")
+            close = difflib.get_close_matches(family, families, n=1)
+            meant = f"; did you mean {close[0]}?" if close else "."
+            raise NothingSelected(f"There is no family {family!r}{meant} There are: {', '.join(families)}.")
     chosen = tuple(case for case in known if _Expression(words, case).value())
     if not chosen:
-        raise NothingSelected(f"No case matches -k {expression!r}. There are: {', '.join(case.id for case in known)}.")
+        raise _no_case(expression, words, [case.id for case in known])
     return chosen
 
 
@@ -63,6 +67,17 @@ def default_cases(cases: Iterable[Case], names: Sequence[str]) -> tuple[Case, ..
     chosen = {case.id for case in known if any(_named(name, case) for name in names)}
     chosen |= faulty & {_file(name) for name in names}
     return tuple(case for case in known if case.id in chosen) if names else known
+
+
+def _no_case(expression: str, words: Sequence[str], ids: Sequence[str]) -> NothingSelected:
+    """Say which word may have been meant otherwise, or which cases there are."""
+    parts = {part for one in ids for part in re.split("::|_", one.lower())}
+    for word in words:
+        close = difflib.get_close_matches(word.lower(), parts, n=1)
+        if close and close[0] not in word.lower():
+            return NothingSelected(f"No case matches -k {expression!r}; did you mean {close[0]}?")
+    more = f" and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
+    return NothingSelected(f"No case matches -k {expression!r}. There are: {', '.join(ids[:MOST_LISTED])}{more}.")
 
 
 def _named(name: str, case: Case) -> bool:

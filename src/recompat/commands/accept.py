@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from recompat.accept import Acceptance
     from recompat.project import Project
 
-HELP = "write what is recorded into matrix/expectations.toml, to be reviewed"
+HELP = "write what is recorded into expectations.toml, to be reviewed"
 EPILOG = """examples:
-  recompat accept --torch 2.16.0 --dry-run     what a new release would change in the file
-  recompat accept -k my_case --reason "..."    claims for a new case, with their reason
-  recompat accept --check                      whether the file says what is recorded"""
+  recompat accept --torch 2.16.0 --dry-run    what a new release would change
+  recompat accept -k my_case --reason "..."   claims for a new case, with reason
+  recompat accept --check                     whether all that is said there"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 HELP = "find the releases where a case changes"
 EPILOG = """examples:
-  recompat bisect rank3_math                                 the newest change that the records know, to the release
-  recompat bisect rank3_math --from 2.8.0 --to 2.15.0        what changes between the two
+  recompat bisect rank3_math                         the newest change known
+  recompat bisect rank3_math --from 2.8.0 --to 2.15.0   what changes between
 
-exit status: 0 found, 4 bad options or files, 5 nothing to find, 6 releases between could not be tried."""
+exit status: 0 found, 4 bad options or files, 5 nothing to find, 6 releases
+between could not be tried."""
 FORMATS = ("text", "markdown", "json")
 ASPECTS = ("outcome", "exception", "mismatch", "settings", "operators", "api")
 

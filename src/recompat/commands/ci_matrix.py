@@ -17,24 +17,25 @@ if TYPE_CHECKING:
 
     from recompat.plan import Plan
 
+SOURCES = ("auto", "cpu", "default")
 HELP = "print the jobs of a matrix, for GitHub Actions"
 EPILOG = """examples:
-  recompat ci-matrix                                   the default releases, where [ci] of matrix.toml says
-  recompat ci-matrix --torch new --os macos-15         what is new, on one system
-  recompat ci-matrix -k all --python 3.11,3.13         the whole library, on two interpreters
-
-Each job runs nox -s "$SESSION" -- --torch "$TORCH" -k "$CASES" --source "$SOURCE", of its own values."""
+  recompat ci-matrix                             where [ci] of matrix.toml says
+  recompat ci-matrix --torch new --os macos-15   what is new, on one system
+  recompat ci-matrix -k all --python 3.11,3.13   all cases, on two interpreters
+Each job runs, of its own values:
+  nox -s "$SESSION" -- --torch "$TORCH" -k "$CASES" --source "$SOURCE\""""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
     add = parser.add_argument
-    add("--torch", action="append", metavar="SPEC", help="releases, as nox -s matrix takes them (default: matrix.toml)")
-    add("--axis", action="append", metavar="SPEC", help="versions of what stands beside torch (default: matrix.toml)")
-    add("--os", action="append", metavar="LABEL", help="runners, such as ubuntu-24.04,macos-15 (default: [ci] os)")
-    add("--python", action="append", metavar="X", help="interpreters, such as 3.11,3.13 (default: [ci] python)")
+    add("--torch", action="append", metavar="SPEC", help="releases (default: those of matrix.toml)")
+    add("--axis", action="append", metavar="SPEC", help="versions of what stands beside torch (default: all)")
+    add("--os", action="append", metavar="LABEL", help="such as ubuntu-24.04,macos-15 (default: [ci] os)")
+    add("--python", action="append", metavar="X", help="such as 3.11,3.13 (default: [ci] python)")
     add("-k", dest="keyword", metavar="EXPR", help="cases: 'math and not rank3', family:attention, all")
-    add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index jobs take wheels from")
+    add("--source", choices=SOURCES, default="auto", metavar="INDEX", help="of wheels: auto, cpu or default")
 
 
 def run(given: argparse.Namespace) -> ExitCode:

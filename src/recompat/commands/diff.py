@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 HELP = "compare two releases, runs, machines or builds, case by case"
 EPILOG = """examples:
   recompat diff 2.13.0 2.14.1                      what a release changed
-  recompat diff matrix/baseline reports/records    what was accepted, and what was run here
-  recompat diff cpu:2.14.1 cuda:2.14.1             an environment each, of two folders
+  recompat diff matrix/baseline reports/records    what was accepted, and here
+  recompat diff cpu:2.14.1 cuda:2.14.1             one of each of two folders
 
-exit status: 0 nothing differs that counts, 1 something does, 4 bad names, 5 nothing to compare."""
+exit status: 0 nothing differs that counts, 1 something does, 4 bad names,
+5 nothing to compare."""
 
 FORMATS = ("text", "markdown", "json")
 
@@ -27,7 +28,7 @@ FORMATS = ("text", "markdown", "json")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
     add = parser.add_argument
-    what = "a release, an environment, a record, a folder of records, or DIR:RELEASE"
+    what = "a release, environment, record, folder, or DIR:RELEASE"
     add("a", metavar="A", help=what)
     add("b", metavar="B", help="the same")
     add(

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 HELP = "say what a pasted CheckpointError means, and what repairs it"
 EPILOG = """examples:
-  recompat explain train.log                     a log, with prefixes, escapes and several ranks
-  python train.py 2>&1 | recompat explain        what a program prints
+  recompat explain train.log                 a log: prefixes, escapes and all
+  python train.py 2>&1 | recompat explain    what a program prints
   recompat explain --torch 2.11.0 --format markdown < traceback.txt
-
 exit status: 0 explained, 4 bad names, 5 no error of checkpointing in the text."""
 
 FORMATS: Final = ("text", "markdown", "json")

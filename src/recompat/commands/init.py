@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from recompat.init import Laid
 
-HELP = "lay the files of a project of your own, ready for nox -s matrix"
+HELP = "lay the files of a project of your own, for nox -s matrix"
 EPILOG = """examples:
   recompat init                    here; what is there already is left as it is
   recompat init checks --dry-run   what would be written into the folder checks

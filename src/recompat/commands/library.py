@@ -10,7 +10,9 @@ from recompat.errors import ExitCode
 if TYPE_CHECKING:
     import argparse
 
-HELP = "print, as Markdown, every case and how it ends along the releases"
+HELP = "print, as Markdown, how every case ends along the releases"
+EPILOG = """example:
+  recompat library > docs/library.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

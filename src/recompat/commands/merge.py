@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 HELP = "gather the records of several machines, judge and report them"
 NEWEST = "newest"
 EPILOG = """examples:
-  recompat merge shards                          all that the jobs of a run left, as downloaded
-  recompat merge shards matrix/baseline          and the accepted records
-  recompat merge here there --prefer there       where the same case ended otherwise, there counts"""
+  recompat merge shards                      all that the jobs of a run left
+  recompat merge shards matrix/baseline      and the accepted records
+  recompat merge here there --prefer there   where they disagree, there counts"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
     add = parser.add_argument
     add("folders", nargs="+", type=_folder, metavar="DIR", help="a folder of records, or of folders of records")
-    add("--prefer", default=NEWEST, metavar="newest|DIR", help="which of two results to keep (default: newest)")
+    add("--prefer", default=NEWEST, metavar="DIR", help="whose result to keep of two (default: newest)")
     add("--out", type=Path, metavar="DIR", help="where the records go (default: reports/records)")
     add(
         "--plan",
         type=Path,
         metavar="FILE",
-        help="what ci-matrix printed; jobs that left no record are shown as not run",
+        help="what ci-matrix printed; what left nothing is not run",
     )
     add(
         "--torch",
         action="append",
         metavar="SPEC",
-        help="report only these releases, and those of --plan (default: all)",
+        help="report only these, and those of --plan",
     )
-    add("--format", metavar="NAME", help="print one format alone, and write no site, as recompat report does")
+    add("--format", metavar="NAME", help="print one format alone, as recompat report does")
 
 
 def run(given: argparse.Namespace) -> ExitCode:

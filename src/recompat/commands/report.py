@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from recompat.errors import ExitCode
 
 HELP = "write the reports again, from what is recorded"
+EPILOG = """examples:
+  recompat report --format junit --out junit.xml   one format, into a file
+  recompat report --torch ">=2.9" -k attention     some releases, some cases"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import argparse
 
 HELP = "write a case file, and the two commands that run it"
+EPILOG = """example:
+  recompat reproduce default_policy --torch 2.11.0 --run"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,9 @@ from recompat.errors import ExitCode
 if TYPE_CHECKING:
     import argparse
 
-HELP = "print, as Markdown, which settings each release restores at recompute"
+HELP = "print, as Markdown, which settings each release restores"
+EPILOG = """example:
+  recompat restored > docs/restored.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

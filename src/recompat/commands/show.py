@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     import argparse
 
 HELP = "show a case along the releases, or what an environment holds"
+EPILOG = """examples:
+  recompat show kv_cache_grows                  along the releases, and why
+  recompat show kv_cache_grows --torch 2.11.0   one of its cells in full
+  recompat show 2.11.0                          what was tested there"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from recompat.listing import Listing
     from recompat.sources import Sources
 
-HELP = "list what the index offers for this platform, and what of it has been run"
+SOURCES = ("auto", "cpu", "default")
+FORMATS = ("text", "markdown", "json")
+HELP = "list what the index offers here, and what of it has been run"
 EPILOG = """examples:
-  recompat versions                                                all releases from 2.0 on, newest first
-  recompat versions --torch new -q                                 what was released, and has not been run here
-  recompat versions --torch pre --index-url https://download.pytorch.org/whl/nightly/cpu"""
+  recompat versions                   all releases from 2.0 on, newest first
+  recompat versions --torch new -q    what was released, and was not run here
+  recompat versions --torch pre --index-url \\
+      https://download.pytorch.org/whl/nightly/cpu"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--torch",
         action="append",
         metavar="SPEC",
-        help="only these: 2.11.0, '>=2.9', latest-minors, newest-3, new, pre",
+        help="only these: '>=2.9', latest-minors, newest-3, new, pre",
     )
     add("--index-url", action="append", type=index_url, default=[], metavar="URL", help="a further index to ask")
     add("--find-links", action="append", type=existing_folder, default=[], metavar="DIR", help="a folder of wheels")
-    add("--source", choices=["auto", "cpu", "default"], default="auto", help="which index to ask")
-    add("--format", choices=["text", "markdown", "json"], default="text", help="how to write it (default: text)")
+    add("--source", choices=SOURCES, default="auto", metavar="INDEX", help="which to ask: auto, cpu or default")
+    add("--format", choices=FORMATS, default="text", metavar="NAME", help="text (the default), markdown or json")
 
 
 def run(given: argparse.Namespace) -> ExitCode:
