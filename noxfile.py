@@ -104,6 +104,7 @@ def docs(session: nox.Session) -> None:
     session.install(*nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "docs"))
     options = ("--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "--quiet")
     session.run("sphinx-build", *options, "--conf-dir", "docs", ".", "docs/_build", *session.posargs)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.citation-file-format", "CITATION.cff")
 
 
 @nox.session(default=False)

@@ -35,8 +35,8 @@ html_copy_source = False
 html_show_sphinx = False
 
 ORDER = (
-    *("../README", "cases", "guard", "library", "restored"),
-    *("reference", "cli", "architecture", "../CHANGELOG"),
+    *("../README", "tutorial", "report", "cases", "guard", "ci", "library", "restored"),
+    *("reference", "cli", "schemas", "architecture", "../CONTRIBUTING", "../CHANGELOG"),
 )
 BEGINS = re.compile(r"def |class |@")
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
