@@ -42,6 +42,30 @@ def required(done: subprocess.CompletedProcess[str]) -> list[str]:
     return re.findall(r"Running session probe\(torch='(.*)'\)", done.stderr)
 
 
+@pytest.mark.parametrize("jobs", [(), ("-j", "1")])
+def test_no_release_is_run_after_one_with_an_unexpected_cell(jobs: tuple[str, ...], project: Project) -> None:
+    project.expectations.write_text("")
+    project.expect("passes::square", ">=9", "differs")
+    project.expect("regresses::regresses", ">=9", "pass")
+    done = nox(project, *jobs, "-s", "matrix", "--", "-x")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert project.cells("verdict") == {
+        ("passes::square", "9.0.0"): "fixed",
+        ("regresses::regresses", "9.0.0"): "expected",
+        ("passes::square", "9.1.0"): "missing",
+        ("regresses::regresses", "9.1.0"): "missing",
+    }
+    assert "torch 9.1.0 was not run: torch 9.0.0 has an unexpected cell (-x)." in said(done.stderr)
+    assert environments(project) == []
+    assert "torch-9.1.0-py3-none-any.whl" not in project.index.downloads
+
+
+def test_expected_outcomes_stop_nothing(project: Project) -> None:
+    done = nox(project, "-s", "matrix", "--", "-x")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "As expected: all 4 cells." in done.stdout
+
+
 def test_ranges_lists_and_the_newest(wide: Project) -> None:
     newest = nox(wide, "-s", "matrix", "--", "--torch", "latest")
     assert newest.returncode == 0, newest.stdout + newest.stderr

@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     out: Path | None = None
     index_urls: tuple[str, ...] = ()
     fail_on: FailOn | None = None
+    exitfirst: bool = False
     axes: tuple[Requirement, ...] = ()
 
 
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
         dest="index_urls",
         help="a further index, asked for torch before the others: PyTorch's test or nightly one",
     )
+    add("-x", "--exitfirst", action="store_true", help="run no release after one that has an unexpected cell")
     add("--keep", action="store_true", help="keep the environments, and use them again")
     add("--no-evidence", dest="evidence", action="store_false", help="do not watch: records then tell no cause")
     add("--isolation", choices=["fork", "process"], default=default_isolation(), help="how trials are kept apart")

@@ -14,9 +14,11 @@ import msgspec
 
 from recompat.axes import products
 from recompat.console import readers_may_leave, tell, wants_colour, width
+from recompat.environment import drop_unused_environment
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
 from recompat.gather import gather, publish, read_claims
 from recompat.interpreters import platform_id, running
+from recompat.judging import judged
 from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
@@ -138,6 +140,10 @@ class Plan:
 
     def probe(self, target: Target, location: Path) -> None:
         """Bring the record of ``target`` up to date, with an environment at ``location``."""
+        if self.options.exitfirst and self._run.stopped_by:
+            self._run.tell(f"torch {target} was not run: {self._run.stopped_by} has an unexpected cell (-x).")
+            drop_unused_environment(location)
+            return
         progress = Progress(f"torch {target}", quiet=self.options.quiet)
         work = Work(self._setup, target, location, progress)
         record = work.run(self._sources, self._say_once)
@@ -146,6 +152,15 @@ class Plan:
                 f"torch {target} was not run again ({work.kept.kind.value}); what was recorded before is shown."
             )
         progress.say(f"not run again: {work.kept.kind.value}" if work.kept else _ending(record))
+        if self.options.exitfirst and self._is_unexpected(record):
+            self._run.stop(f"torch {target}")
+
+    def _is_unexpected(self, record: Record) -> bool:
+        """Whether a cell of it is not as expected."""
+        setup = self._setup
+        known = (*self._records, record)
+        summary = judged(setup.project, setup.matrix, setup.files, setup.cases, [record], known)
+        return summary.exit_code is ExitCode.UNEXPECTED
 
     def report(self, *, recorded: bool = False) -> ExitCode:
         """Publish the site and print the table, or print one format alone; return what it amounts to.

@@ -46,6 +46,18 @@ class RunFolder:
             return (self.path / "told").read_text(encoding="utf-8").splitlines()
         return []
 
+    def stop(self, why: str) -> None:
+        """Have no further release run, because of this one; the first one counts."""
+        with contextlib.suppress(FileExistsError), (self.path / "stopped").open("x", encoding="utf-8") as file:
+            file.write(why)
+
+    @property
+    def stopped_by(self) -> str | None:
+        """What the run was stopped by, if it was."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.path / "stopped").read_text(encoding="utf-8")
+        return None
+
     @property
     def noted(self) -> ExitCode:
         """The exit code that a session noted."""
