@@ -160,6 +160,13 @@ def test_a_process_that_dies_is_a_crash(source: str, detail: str, tried: Try) ->
     assert (trial.outcome, trial.detail) == (Outcome.CRASH, detail)
 
 
+def test_where_it_died_stands_in_the_log_too(tried: Try, tmp_path: Path) -> None:
+    tried("print('before', flush=True); import os; os.abort()")
+    log = tmp_path / "logs" / "output.log"
+    wait_for(lambda: "before" in log.read_text("utf-8"), "a thread of its own writes what was printed")
+    assert "Fatal Python error: Aborted" in log.read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("source", "after"),
     [

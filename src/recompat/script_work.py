@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import platform
@@ -125,11 +126,11 @@ def run_script(job: Job, script: Path, start: Spawn) -> Trial:
         patience = functools.partial(_patience, begun + job.timeout)
         end = run_probe(start, job.python, [str(probe_folder()), str(copy)], out, log, lambda _: patience())
         seconds = round(time.monotonic() - begun, 2)
-        where = _where(out.with_name(f"{out.name}.stacks"), place)
+        stacks = _stacks(out.with_name(f"{out.name}.stacks"), log)
     if not any(event.get("event") == "started" for event in end.events):
         reason = f"The script was not run: its process {ending(end)} before. The log is {log_name(log)}."
         raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason)
-    return trial_of(end, seconds, job.timeout, where)
+    return trial_of(end, seconds, job.timeout, _where(stacks, place))
 
 
 def _patience(deadline: float) -> float:
@@ -137,13 +138,24 @@ def _patience(deadline: float) -> float:
     return -1.0 if time.monotonic() > deadline else math.inf
 
 
-def _where(stacks: Path, place: Path) -> str:
-    """The innermost line of a file in ``place`` that ran when a signal came; nothing where that is not told."""
+def _stacks(file: Path, log: Path) -> str:
+    """Read where the threads were when a signal came, if one did, and add it to the log, where a person looks for it."""
     try:
-        text = stacks.read_text("utf-8", "replace")[-MOST_READ:]
+        text = file.read_text("utf-8", "replace")[-MOST_READ:]
     except OSError:
         return ""
-    for part in (*STACK.findall(text)[-1:], text):
+    if text:
+        with (
+            contextlib.suppress(OSError),
+            log.open("a", encoding="utf-8") as printed,
+        ):  # a full disk may cost us the log alone
+            printed.write(text)
+    return text
+
+
+def _where(stacks: str, place: Path) -> str:
+    """The innermost line of a file in ``place`` that ran when a signal came; nothing where that is not told."""
+    for part in (*STACK.findall(stacks)[-1:], stacks):
         for file, line, function in FRAME.findall(part):
             if Path(file).parent == place:
                 return f"{Path(file).name}:{line} in {function}"
