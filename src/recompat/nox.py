@@ -8,6 +8,7 @@ A noxfile calls ``define_sessions``; nothing else of recompat knows nox.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import os
@@ -24,10 +25,11 @@ from recompat.console import tell
 from recompat.ending import ends_well, heed_sigterm, leave
 from recompat.errors import ExitCode, RecompatError
 from recompat.options import parse_options
-from recompat.plan import Plan
+from recompat.plan import Plan, show_summary
 from recompat.project import Project
 from recompat.run_folder import RunFolder
 from recompat.tracks import Target, packed
+from recompat.unchanged import unchanged
 from recompat.watch import Watch
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from nox._parametrize import Param
+
+    from recompat.summary import Summary
 
 __all__ = ["define_sessions"]
 
@@ -56,7 +60,8 @@ def define_sessions(noxfile: Path | str) -> None:
     else:
         _end_with_parent()
     with ends_well(run.note):  # a disk that is full, or Ctrl-C while an index is asked
-        required = _sessions(project, run)
+        published = _unchanged(project, run)
+        required = _Required() if published else _sessions(project, run)
 
     @nox.session(venv_backend="uv", reuse_venv=True, allow_parallel=True, default=False)
     @nox.parametrize(required.axes, required.parameters)
@@ -70,7 +75,10 @@ def define_sessions(noxfile: Path | str) -> None:
     def matrix(session: nox.Session) -> None:
         """Run what has to be run, hold it against the expectations, and write the reports."""
         with ends_well(run.note):
-            leave(Plan(project, run, parse_options(session.posargs)).report(), run.note)
+            if published:
+                leave(_shown(published), run.note)
+            else:
+                leave(Plan(project, run, parse_options(session.posargs)).report(), run.note)
 
     @nox.session(venv_backend="none", requires=required.watch, default=False)
     def watch(session: nox.Session) -> None:
@@ -83,6 +91,22 @@ def define_sessions(noxfile: Path | str) -> None:
         """Write the reports again, from what is recorded: nothing is installed and nothing is run."""
         with ends_well(run.note):
             leave(Plan(project, run, parse_options(session.posargs)).report(recorded=True), run.note)
+
+
+def _unchanged(project: Project, run: RunFolder) -> Summary | None:
+    """What the last run published, where ``matrix`` alone is asked for and would make the same."""
+    named = [word for word in _own() if word.startswith(("probe", "watch", "report"))]
+    if not run.mine or named or not _will_probe():
+        return None
+    with contextlib.suppress(RecompatError):  # said by the session that it concerns
+        return unchanged(project, parse_options(_positional()))
+    return None
+
+
+def _shown(published: Summary) -> ExitCode:
+    show_summary(published)
+    tell(*published.notices)
+    return published.exit_code
 
 
 class _Required(NamedTuple):

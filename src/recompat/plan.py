@@ -31,6 +31,7 @@ from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
 from recompat.tracks import Target, target_of
+from recompat.unchanged import remember
 from recompat.versions import Offered, select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, pending_of
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from recompat.summary import Summary
     from recompat.tracks import Beside
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "show_summary"]
 
 GIB = 1 << 30
 NEEDED_GIB = 15  # free disk at the peak of a run on CUDA builds, with a wide margin
@@ -180,8 +181,9 @@ class Plan:
             self._write(FORMATS[self.options.format].render(summary))
         else:
             publish(self._setup.project, summary, self._records)
-            write_step_summary(summary, os.environ)
-            print(render_terminal(summary, width=width(), colour=wants_colour()))  # noqa: T201
+            if not (recorded or self._run.told or self.pending):
+                remember(self._setup.project, self.options, summary)
+            show_summary(summary)
         tell(*summary.notices)
         return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 
@@ -270,6 +272,12 @@ class Plan:
             tell(f"NOTE: {notice}")
         if free < NEEDED_GIB:
             tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {NEEDED_GIB} GiB at its peak.")
+
+
+def show_summary(summary: Summary) -> None:
+    """Print the table, and write GitHub's summary of the step where there is one."""
+    write_step_summary(summary, os.environ)
+    print(render_terminal(summary, width=width(), colour=wants_colour()))  # noqa: T201
 
 
 def _ending(record: Record) -> str:

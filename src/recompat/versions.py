@@ -16,7 +16,7 @@ from recompat.errors import ConfigurationError, NothingSelected
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-__all__ = ["OLDEST", "Offered", "covers", "latest_minors", "new_releases", "select_releases"]
+__all__ = ["OLDEST", "Offered", "are_all_named", "covers", "latest_minors", "new_releases", "select_releases"]
 
 OLDEST = Version("2.0")  # where ranges and latest-minors begin; an older release has to be named
 WORDS = ("latest", "latest-minors", "newest-3", "new", "pre")
@@ -76,6 +76,15 @@ def select_releases(
             raise _nothing(part, offered())
         chosen.update(found)
     return tuple(sorted(chosen))
+
+
+def are_all_named(selector: str) -> bool:
+    """Whether a selector names releases one by one, so that it stands for the same ones whatever there is.
+
+    Raises:
+        ConfigurationError: a part that cannot be read.
+    """
+    return all(_version(part) is not None for part in _parts(selector))
 
 
 def latest_minors(releases: Iterable[Version]) -> list[Version]:
