@@ -12,6 +12,7 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from recompat.axes import products
 from recompat.cases import CaseFile, read_case_files
 from recompat.claim_remarks import few, to_be_written
 from recompat.editor import Editor, Terms
@@ -24,14 +25,18 @@ from recompat.model import Record
 from recompat.observed import Why, observe
 from recompat.record import load_records, releases_of, write_atomically
 from recompat.selection import select_cases
+from recompat.tracks import ALONE, packed
 from recompat.versions import Offered, covers, select_releases
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from recompat.boundary import Ending
+    from recompat.cases import Case
     from recompat.observed import Observed
     from recompat.project import Project
+    from recompat.tracks import Beside
 
 __all__ = ["Acceptance", "Asked", "accept", "recorded_releases"]
 
@@ -81,19 +86,21 @@ def accept(project: Project, asked: Asked, today: dt.date) -> Acceptance:
     cases = select_cases([case for file in ground.files for case in file.cases], asked.keyword)
     accepted = frozenset(recorded_releases(ground.records, ground.matrix, asked.torch))
     observed = observe(ground.records, ground.files, cases, ground.claims, even_errors=asked.even_errors)
+    apart = _apart(ground, cases, observed, asked)
     terms = Terms(ground.releases, accepted, today, asked.reason, asked.link)
-    if not any(release in accepted for endings in observed.endings.values() for release in endings):
+    endings = [*observed.endings.values(), *(track for tracks in apart.values() for track in tracks.values())]
+    if not any(release in accepted for track in endings for release in track):
         raise NothingSelected("\n  - ".join(("Nothing is recorded that could be claimed.", *_left(observed, accepted))))
     editor = Editor(ground.text, ground.name, ground.claims, terms)
-    apart = [case.id for case in cases if any(claim.beside for claim in ground.claims.by_case.get(case.id, ()))]
     for case in cases:
-        if case.id not in apart:
+        if case.id in apart:
+            editor.settle_apart(case, file_of[case.id], apart[case.id])
+        else:
             editor.settle(case, file_of[case.id], observed.endings[case.id])
     after = editor.text
     remarks = (
         *ground.set_aside,
-        *_left(observed, accepted),
-        *_apart(apart),
+        *_left(observed, accepted, apart),
         *_gone(ground.records, ground.files),
         *_unnamed(after, ground.matrix, accepted),
         *to_be_written([case for case, row in _rows(after) if is_unwritten(row["reason"])]),
@@ -142,9 +149,10 @@ class _Ground(msgspec.Struct, frozen=True):
         return cls(matrix, files, records, set_aside, known, held, text, path.relative_to(project.root).as_posix())
 
 
-def _left(observed: Observed, accepted: Collection[Version]) -> Iterator[str]:
+def _left(observed: Observed, accepted: Collection[Version], apart: Collection[str] = ()) -> Iterator[str]:
     """Name the cells that were left out; of those without a result, how many there are."""
-    cells = [cell for cell in observed.left if cell.release in accepted]
+    told = (cell for cell in observed.left if cell.why is not Why.SPLIT or cell.case not in apart)
+    cells = [cell for cell in told if cell.release in accepted]
     for why in Why:
         named = [f"{cell.case} on {cell.release}" for cell in cells if cell.why is why]
         if named and why is not Why.MISSING:
@@ -158,10 +166,33 @@ def _left(observed: Observed, accepted: Collection[Version]) -> Iterator[str]:
             yield f"{count} {'case has' if count == 1 else 'cases have'} no result that counts on {', '.join(releases)}."
 
 
-def _apart(cases: Collection[str]) -> Iterator[str]:
-    """Name the cases whose claims are written by hand."""
-    if cases:
-        yield f"Left as they are, since their claims say what stands beside torch: {few(sorted(cases))}."
+def _apart(
+    ground: _Ground, cases: Sequence[Case], observed: Observed, asked: Asked
+) -> dict[str, dict[Beside, dict[Version, Ending]]]:
+    """How cases ended with each that may stand beside torch, for those whose claims are told apart by that.
+
+    These are the cases that have such claims, and those that do not end the same with all.
+    """
+    recorded = {packed(record.environment.beside) for record in ground.records}
+    besides = sorted({*products(ground.matrix.axes), *recorded} - {ALONE})
+    tracks = {
+        beside: observe(
+            [record for record in ground.records if packed(record.environment.beside) == beside],
+            ground.files,
+            cases,
+            ground.claims,
+            even_errors=asked.even_errors,
+            beside=beside,
+        )
+        for beside in besides
+    }
+    split = {cell.case for cell in observed.left if cell.why is Why.SPLIT}
+    claimed = {case for case, claims in ground.claims.by_case.items() if any(claim.beside for claim in claims)}
+    return {
+        case.id: {beside: track.endings[case.id] for beside, track in tracks.items()}
+        for case in cases
+        if besides and case.id in split | claimed
+    }
 
 
 def _gone(records: Iterable[Record], files: Iterable[CaseFile]) -> Iterator[str]:

@@ -15,7 +15,9 @@ from recompat.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Block", "Blocks", "edited", "new_body"]
+    from tomlkit.items import Item
+
+__all__ = ["Block", "Blocks", "edited", "inline", "new_body"]
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -107,16 +109,26 @@ class Blocks:
         return body.replace("\n", self._end)
 
 
-def edited(case: str, body: str, torch: str | None, *, lasting: bool = False) -> str:
-    """Write a claim with another range, if one is given, and if ``lasting`` without a last day."""
+def edited(
+    case: str, body: str, torch: str | None, *, lasting: bool = False, beside: Mapping[str, str] | None = None
+) -> str:
+    """Write a claim with another range or packages beside it, if given, and if ``lasting`` without a last day."""
     document: Any = tomlkit.parse(body)
     stem, _, name = case.partition("::")
     row = document[stem][name][0]
     if torch is not None:
         row["torch"] = torch
+    if beside is not None:
+        row["beside"] = inline(beside)
     if lasting:
         row.remove("until")
     return str(document.as_string())
+
+
+def inline(values: Mapping[str, str]) -> Item:
+    """Write a table on one line."""
+    pairs = (f"{tomlkit.key(key).as_string()} = {tomlkit.item(value).as_string()}" for key, value in values.items())
+    return tomlkit.value(f"{{ {', '.join(pairs)} }}")
 
 
 def new_body(case: str, values: Mapping[str, object]) -> str:

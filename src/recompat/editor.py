@@ -2,12 +2,13 @@
 
 import datetime as dt
 import functools
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 from packaging.version import Version
 
-from recompat.blocks import Blocks, edited, new_body
+from recompat.blocks import Blocks, edited, inline, new_body
 from recompat.boundary import Ending
 from recompat.cases import Case, CaseFile
 from recompat.errors import ConfigurationError
@@ -17,6 +18,7 @@ from recompat.observed import counts_warnings
 from recompat.ranges import Range, settle
 from recompat.replays import bare_name
 from recompat.report.text import clean
+from recompat.tracks import Beside, beside_text
 
 __all__ = ["Editor", "Terms"]
 
@@ -77,6 +79,59 @@ class Editor:
         else:
             self._add(case, file, [body for _, body in bodies])
 
+    def settle_apart(self, case: Case, file: CaseFile, seen: Mapping[Beside, Mapping[Version, Ending]]) -> None:
+        """Let the claims of a case say how it ended with each that may stand beside torch; then each has claims of its own.
+
+        Raises:
+            ConfigurationError: as ``settle`` does.
+        """
+        held = self._claims.by_case.get(case.id, ())
+        apart = {beside: self._ranges(case, beside, endings) for beside, endings in seen.items()}
+        changed = [beside for beside, ranges in apart.items() if ranges is not None]
+        if not changed:
+            return
+        lines: list[tuple[int | None, str]] = []
+        for beside, ranges in apart.items():
+            for one in self._as_they_are(held, beside) if ranges is None else ranges:
+                number = one.by if isinstance(one.by, int) else None
+                alone = number is not None and bool(held[number].beside) and sum(map(held[number].fits, seen)) == 1
+                exact = None if alone else {name: f"=={version}" for name, version in beside}
+                lines.append((number, self._body(case, held, one, (), exact)))
+        others = [number for number, claim in enumerate(held) if not any(claim.fits(beside) for beside in seen)]
+        lines += [(number, self._blocks.body(case.id, number)) for number in others]
+        told = (self._told_of(case.id, held, apart[beside] or (), beside) for beside in changed)
+        self.changes.append(f"{case.id}: {'; '.join(itertools.chain.from_iterable(told))}.")
+        if held:
+            self._blocks.rewrite(case.id, lines)
+        else:
+            self._add(case, file, [body for _, body in lines])
+
+    def _ranges(self, case: Case, beside: Beside, seen: Mapping[Version, Ending]) -> tuple[Range, ...] | None:
+        """The ranges beside these packages, by the numbers that the claims have in the file; None where nothing changes."""
+        held = self._claims.by_case.get(case.id, ())
+        mine = [number for number, claim in enumerate(held) if claim.fits(beside)]
+        try:
+            plain = [msgspec.structs.replace(held[number], beside={}) for number in mine]
+            found = settle(plain, seen, self._terms.accepted, self._terms.releases)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{case.id} with {beside_text(beside)}: {error}") from error
+        if found == tuple(Range(None, number) for number in range(len(mine))):
+            return None
+        return tuple(Range(one.torch, mine[one.by]) if isinstance(one.by, int) else one for one in found)
+
+    def _as_they_are(self, held: Sequence[Expectation], beside: Beside) -> Iterator[Range]:
+        return (Range(None, number) for number, claim in enumerate(held) if claim.fits(beside))
+
+    def _told_of(
+        self, case: str, held: Sequence[Expectation], ranges: Sequence[Range], beside: Beside
+    ) -> Iterator[str]:
+        """Say what is claimed beside these packages."""
+        for one in ranges:
+            said = held[one.by] if isinstance(one.by, int) else one.by
+            torch = one.torch or (self._blocks.torch(case, one.by) if isinstance(one.by, int) else "")
+            new = "" if isinstance(one.by, int) else "new, "
+            yield f"{new}{_words(said)} on {torch} with {beside_text(beside)}"
+
     def _lasts(self, claim: Expectation, seen: Mapping[Version, Ending]) -> bool:
         """Whether a claim has expired and still says what was observed."""
         again = (
@@ -106,16 +161,24 @@ class Editor:
             end = " is part of it" if start == "the same on" else ""
             yield f"{start} {self._blocks.torch(case, number)}{end}"
 
-    def _body(self, case: Case, held: Sequence[Expectation], one: Range, lasting: Collection[int]) -> str:
-        """The lines of a claim."""
+    def _body(
+        self,
+        case: Case,
+        held: Sequence[Expectation],
+        one: Range,
+        lasting: Collection[int],
+        beside: Mapping[str, str] | None = None,
+    ) -> str:
+        """The lines of a claim; it stays as it is where neither range, last day nor packages change."""
         if isinstance(one.by, int):
             body = self._blocks.body(case.id, one.by)
-            same = one.torch is None and one.by not in lasting
-            return body if same else edited(case.id, body, one.torch, lasting=one.by in lasting)
+            same = one.torch is None and beside is None and one.by not in lasting
+            return body if same else edited(case.id, body, one.torch, lasting=one.by in lasting, beside=beside)
         ending = one.by
         telling = counts_warnings(case, held) and (ending.warned or ending.outcome in WARNING)
         values = {
             "torch": one.torch,
+            "beside": None if beside is None else inline(beside),
             "outcome": ending.outcome.value,
             "exception": ending.exception,
             "warns": list(ending.warned) if telling else None,

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import msgspec
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from recompat.cases import CaseFile
 from recompat.model import Outcome
@@ -34,6 +34,8 @@ __all__ = [
 
 TO_WRITE: Final = "TODO: say what in torch makes it so."
 """The reason of a claim that ``recompat accept`` wrote, until someone gives one."""
+
+MOST_CLAIMS: Final = 100  # of a case: each is held against each
 
 
 class Expectation(Row, frozen=True):
@@ -74,9 +76,12 @@ class Expectation(Row, frozen=True):
 
     def covers(self, version: Version, beside: Beside = ALONE) -> bool:
         """Whether the claim speaks of this release beside these; a pre-release counts as the one that it leads to."""
+        return covers(self.torch, version) and self.fits(beside)
+
+    def fits(self, beside: Beside) -> bool:
+        """Whether the claim speaks of these packages beside torch, on whichever release."""
         there = dict(beside)
-        fits = (name in there and covers(wanted, Version(there[name])) for name, wanted in self.beside.items())
-        return covers(self.torch, version) and all(fits)
+        return all(name in there and covers(wanted, Version(there[name])) for name, wanted in self.beside.items())
 
     def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
         """Find a claim that names no exception or a bare one, that says no reason, or whose link is not one."""
@@ -192,6 +197,11 @@ def _check_apart(
     axes: Mapping[str, Collection[Version]],
     faults: Faults,
 ) -> None:
+    if len(claims) > MOST_CLAIMS:
+        faults.add(
+            where, f"has {len(claims)} claims, and a case may have {MOST_CLAIMS}; join ranges that say the same."
+        )
+        return
     for (one, first), (other, second) in combinations(claims.items(), 2):
         both = shared(first.torch, second.torch, releases)
         names = sorted(first.beside.keys() & second.beside.keys())
@@ -220,11 +230,11 @@ def _neighbours(specifiers: SpecifierSet) -> Iterator[Version]:
     for specifier in specifiers:
         try:
             version = Version(specifier.version.removesuffix(".*"))
-        except InvalidVersion:  # only `===` may name something else
+            patch = Version(f"{version.major}.{version.minor}.{version.micro + 1}")
+            major = Version(f"{version.major + 1}")
+        except ValueError:  # `===` may name something else, and a number may have thousands of digits
             continue
-        yield version
-        yield Version(f"{version.major}.{version.minor}.{version.micro + 1}")
-        yield Version(f"{version.major + 1}")
+        yield from (version, patch, major)
 
 
 def is_unwritten(reason: str) -> bool:

@@ -13,6 +13,7 @@ from recompat.expectations import is_qualified
 from recompat.judge import Finding, NoFinding, finding
 from recompat.model import Outcome
 from recompat.report.text import LIMIT
+from recompat.tracks import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from recompat.cases import Case, CaseFile
     from recompat.expectations import Expectation, Expectations
     from recompat.model import CaseResult, Record, Trial
+    from recompat.tracks import Beside
 
 __all__ = ["Left", "Observed", "Why", "counts_warnings", "observe"]
 
@@ -58,6 +60,7 @@ def observe(
     expectations: Expectations,
     *,
     even_errors: bool = False,
+    beside: Beside = ALONE,
 ) -> Observed:
     """Find out how the cases ended.
 
@@ -65,6 +68,7 @@ def observe(
         files: those that the cases are in; a result of other bytes than the file's is none.
         expectations: they tell which crash is no news, and which details count.
         even_errors: whether a crash, a timeout or an error may be claimed.
+        beside: what stands beside torch in the records, where the claims are told apart by it.
     """
     file_of = {case.id: file for file in files for case in file.cases}
     held: dict[Version, list[dict[str, CaseResult]]] = {}
@@ -74,7 +78,7 @@ def observe(
     endings: dict[str, dict[Version, Ending]] = {}
     left = []
     for case in cases:
-        reader = _Reader(case, file_of[case.id], expectations, even_errors=even_errors)
+        reader = _Reader(case, file_of[case.id], expectations, beside, even_errors=even_errors)
         endings[case.id] = {}
         for release in sorted(held):
             found = reader.read(release, [results.get(case.id) for results in held[release]])
@@ -93,8 +97,11 @@ def counts_warnings(case: Case, claims: Iterable[Expectation]) -> bool:
 class _Reader:
     """Reads the results of one case."""
 
-    def __init__(self, case: Case, file: CaseFile, expectations: Expectations, *, even_errors: bool) -> None:
+    def __init__(
+        self, case: Case, file: CaseFile, expectations: Expectations, beside: Beside, *, even_errors: bool
+    ) -> None:
         self._case, self._file, self._expectations, self._even_errors = case, file, expectations, even_errors
+        self._beside = beside
         claims = expectations.by_case.get(case.id, ())
         self._warnings = counts_warnings(case, claims)
         named = any(claim.outcome is Outcome.MOOT and claim.exception is not None for claim in claims)
@@ -131,6 +138,6 @@ class _Reader:
         lacking = ending.outcome is Outcome.RAISES and ending.exception is None
         if lacking or not all(is_qualified(name) and len(name) <= LIMIT for name in names):
             return Why.UNNAMED
-        claim = self._expectations.for_(self._case.id, release)
+        claim = self._expectations.for_(self._case.id, release, self._beside)
         held = claim is not None and claim.allows(ending.outcome, ending.exception, ending.warned)
         return ending if self._even_errors or held or ending.outcome not in TROUBLED else Why.TROUBLED

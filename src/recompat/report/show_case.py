@@ -103,7 +103,7 @@ def _boundaries(found: Sequence[Boundary], paper: Paper) -> Iterator[str]:
     several = len({boundary.platform for boundary in found}) > 1
     for boundary in found:
         where = f" on {boundary.platform}" if several else ""
-        yield from wrapped(paper, f"{boundary_text(boundary)}{where}{_beside(boundary)}")
+        yield from wrapped(paper, f"{_beside(boundary, '{}: ')}{boundary_text(boundary)}{where}")
 
 
 def _causes(view: CaseView, paper: Paper) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _claims(view: CaseView, paper: Paper) -> Iterator[str]:
 
 def _operators(changes: Sequence[OperatorChange], paper: Paper) -> Iterator[str]:
     for change in changes:
-        yield from wrapped(paper, f"{operator_change_text(change)}{_beside(change)}")
+        yield from wrapped(paper, f"{_beside(change, '{}: ')}{operator_change_text(change)}")
 
 
 def _chosen(view: CaseView, paper: Paper) -> Iterator[str]:
@@ -144,11 +144,12 @@ def _chosen(view: CaseView, paper: Paper) -> Iterator[str]:
 def _title(seen: Seen) -> str:
     column = seen.column
     build = f" ({column.imported}, {column.source})" if column.imported else ""
-    return f"torch {column.torch}{_beside(column)} on {column.python}, {column.platform}{build}"
+    return f"torch {column.torch}{_beside(column, ' with {}')} on {column.python}, {column.platform}{build}"
 
 
-def _beside(one: Column | Boundary | OperatorChange) -> str:
-    return f" with {beside_text(packed(one.beside))}" if one.beside else ""
+def _beside(one: Column | Boundary | OperatorChange, form: str) -> str:
+    """Name what stands beside torch, if anything does."""
+    return form.format(beside_text(packed(one.beside))) if one.beside else ""
 
 
 def _by_track(seen: Iterable[Seen]) -> Iterator[tuple[str, list[Seen]]]:
