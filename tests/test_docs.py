@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+import yaml
 
 from followed import Command, File, follow, steps
 from golden import check_golden
-from recompat import cli, options
+from recompat import __version__, cli, options
 from recompat.commands import COMMANDS
 from recompat.project import probe_digest
 from recompat.record import load_records, save_record
@@ -81,9 +82,8 @@ def test_a_page_can_be_followed_word_for_word(path: Path, clone: Path, offline: 
 
 
 @pytest.mark.wheels
-def test_the_tutorial_can_be_followed_on_real_wheels(clone: Path, tmp_path: Path) -> None:
-    taken = list(steps((DOCS / "tutorial.md").read_text(encoding="utf-8")))
-    walk(taken, clone, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), "NO_COLOR": "1"})
+def test_the_tutorial_can_be_followed_on_real_wheels(clone: Path) -> None:
+    walk(list(steps((DOCS / "tutorial.md").read_text(encoding="utf-8"))), clone, {**os.environ, "NO_COLOR": "1"})
 
 
 def test_no_command_is_left_out_for_nothing() -> None:
@@ -106,6 +106,11 @@ def test_the_page_of_the_command_line_is_what_the_parsers_say(monkeypatch: pytes
 def test_every_schema_has_its_row(name: str, version: str) -> None:
     row = f"| `{version}` | [{name}-1.json](../src/recompat/schemas/{name}-1.json) | "
     assert row in (DOCS / "schemas.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_names_the_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (citation["title"], citation["version"]) == ("recompat", __version__)
 
 
 def walk(taken: list[File | Command], folder: Path, environment: dict[str, str]) -> None:
