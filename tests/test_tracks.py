@@ -10,9 +10,11 @@ import msgspec
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
-from builders import CHECKPOINT_ERROR, PASSES, case_file, raises, record, result, summary
+from builders import CHECKPOINT_ERROR, NOW, PASSES, case_file, raises, record, result, summary
 from recompat.accept import Asked, accept
+from recompat.catalogue import catalogue
 from recompat.cli import run
 from recompat.compare import Side, diff
 from recompat.errors import ConfigurationError, NothingSelected
@@ -27,11 +29,15 @@ from recompat.report.entries import environment_names, releases
 from recompat.report.findings import disagreements, sections
 from recompat.report.formats import FORMATS
 from recompat.report.json import render_json
+from recompat.report.page import Paper
 from recompat.report.terminal import render_terminal
+from recompat.report.versions import render_versions
 from recompat.reproduce import find_reproduction
 from recompat.show import read_known
+from recompat.sources import Sources
 from recorded import MATRIX, digest, make_project, shown
 from test_accept import TODAY
+from test_catalogue import GROUND, matrix
 from test_schemas import validator
 
 if TYPE_CHECKING:
@@ -193,6 +199,16 @@ def test_what_is_reproduced_has_the_same_beside_torch(project: Project) -> None:
     assert "library==10.0" in newest.commands
     with pytest.raises(NothingSelected, match=r"no record of torch 2.11.0 with library>10. There are: 2.11.0 with"):
         find_reproduction(known, "patterns::plain", "2.11.0", None, [Requirement("library>10")])
+
+
+def test_versions_tells_what_stood_beside_a_record() -> None:
+    known = [Version("2.11.0")]
+    made = catalogue(Sources({}, {}), matrix("2.11.0", ""), two_versions(), None, known, ground=GROUND, generated=NOW)
+    written = json.loads(render_json(made))
+    validator("versions-1.json").validate(written)
+    assert [one["beside"] for one in written["releases"][0]["recorded"]] == [{"library": "1.0"}, {"library": "10.0"}]
+    text = render_versions(made, Paper(100))
+    assert ("1 case with library 1.0" in text, "1 case with library 10.0" in text) == (True, True)
 
 
 def test_two_folders_are_compared_track_by_track(project: Project) -> None:

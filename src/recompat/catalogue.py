@@ -12,6 +12,7 @@ from packaging.version import Version
 from recompat.interpreters import platform_id, running
 from recompat.record import releases_of
 from recompat.sources import Source, Sources, origin
+from recompat.tracks import Written
 from recompat.versions import OLDEST
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ class Build(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A record; ``trouble`` is its kind, where the environment could not be built or trusted."""
+    """A record; ``trouble`` is its kind, where the environment could not be built or trusted.
+
+    ``beside`` are the packages that an axis of the matrix chose; JSON has it only where there are any.
+    """
 
     environment: str
     python: str
@@ -51,6 +55,7 @@ class Recorded(msgspec.Struct, frozen=True):
     finished: str
     cases: int
     trouble: str | None
+    beside: Written = msgspec.UNSET
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -215,4 +220,5 @@ def _recorded(records: Sequence[Record], version: Version, ground: Ground) -> It
             finished=record.run.finished,
             cases=len(record.results),
             trouble=record.trouble.kind.value if record.trouble else None,
+            beside=environment.beside or msgspec.UNSET,
         )

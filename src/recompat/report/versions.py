@@ -10,6 +10,7 @@ from recompat.report.markdown import escape
 from recompat.report.markdown import table as markdown_table
 from recompat.report.page import columns, heading, table, wrapped
 from recompat.report.text import clean
+from recompat.tracks import beside_text, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -102,7 +103,8 @@ def _recorded(record: Recorded, versions: Versions) -> str:
     where += [] if record.python == versions.python else [record.python]
     cases = f"{record.cases} case{'s' * (record.cases != 1)}"
     what = f"not run: {record.trouble}" if record.trouble and not record.cases else cases
-    return " ".join((record.finished[:DAY], what, *(["on", *where] if where else ())))
+    beside = ["with", beside_text(packed(record.beside))] if record.beside else []
+    return " ".join((record.finished[:DAY], what, *(["on", *where] if where else ()), *beside))
 
 
 def _ranges(interpreters: Sequence[str]) -> str:
