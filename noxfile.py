@@ -71,7 +71,7 @@ def browser(session: nox.Session) -> None:
 @nox.session(default=False)
 def faults(session: nox.Session) -> None:
     """Inject faults for real, many times; ``-- [NAME] [--times N] [--seed S]`` says which, and docs/reliability.md what came of it."""
-    _install(session, "test")
+    _install(session, "test", "fuzz")
     session.run("python", "-m", "faults", *session.posargs, env={"PYTHONPATH": "tests"})
 
 

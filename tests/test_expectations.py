@@ -141,6 +141,14 @@ def test_ranges_may_not_overlap_between_the_releases_either(tmp_path: Path, one:
     assert f"#1 and #2 torch both cover {shared};" in str(raised.value)
 
 
+def test_a_case_has_no_more_claims_than_can_be_held_against_each_other(tmp_path: Path) -> None:
+    claim = '[[patterns.passes]]\ntorch = "==2.0.1"\noutcome = "pass"\nreason = "why"\n'
+    with pytest.raises(
+        ConfigurationError, match=r"\[\[patterns\.passes\]\] has 101 claims, and a case may have 100; join"
+    ):
+        load(tmp_path, claim * 101)
+
+
 @pytest.mark.parametrize(("one", "other"), [("<2.1", ">=2.1"), ("==2.1.*", ">=2.2"), ("!=2.1.2", "==2.1.2")])
 def test_neighbouring_ranges_do_not_overlap(tmp_path: Path, one: str, other: str) -> None:
     load(tmp_path, row(torch=one) + row(torch=other))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,10 @@ def test_packages_follow_the_release(tmp_path: Path, version: str, packages: tup
         ("[torch]\ndefault = ", "line 2, is not valid TOML"),
         ("[torch]\n[torch]", "line 2, column 7, is not valid TOML"),
         ("a = " + "[" * 5000, "is nested too deeply"),
+        ("\n" + ".a" * 30 + " = 1", ", line 2, is not valid TOML: A key of more than 20 parts; mend that line."),
+        ("a" + ' . "b"' * 30 + " = 1", ", line 1, is not valid TOML: A key of more than 20 parts"),
+        (f"a = '{'x' * (5 << 20)}'", "has more than 4 MiB, and is not read; make it smaller."),
+        (with_torch(f'[sources]\nfind-links = ["{"x" * 5000}"]'), "is no folder; create it, or remove it here."),
         ("a = " + "9" * 5000, "is not valid TOML: Exceeds the limit"),
         (with_torch("[run]\ntimeout = 1" + "0" * 400), "[run] timeout is 1000"),
         ('[torch]\ndefault = ["' + "9" * 5000 + '"]', "[torch] default #1 is '9999"),
@@ -174,6 +179,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_matrix(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "matrix.toml")
+    with pytest.raises(ConfigurationError, match="it is no file"):
+        load_matrix(tmp_path / "matrix.toml")
+
+
+def test_of_very_many_faults_the_first_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="has 1000 faults; nothing was run") as raised:
+        load(tmp_path, "\n".join(f"k{number} = 0" for number in range(5_000)))
+    assert "and 950 more" in str(raised.value)
 
 
 def test_text_in_another_encoding_is_told(tmp_path: Path) -> None:

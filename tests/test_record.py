@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from recompat.model import Environment, Record, Run
-from recompat.record import BadRecord, load_record, load_records, save_record, write_atomically
+from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record, write_atomically
 
 RECORD = Record(
     Environment("2.11.0", "cp311", "linux_x86_64", "cp311"), Run("0", "p", {}, "t", "t", {"installing": 1.5})
@@ -57,8 +57,32 @@ def deeply_nested(_: bytes) -> bytes:
     return b"[" * 200_000
 
 
+def with_an_enum_that_gives_orders(content: bytes) -> bytes:
+    return content.replace(b'"trouble": null', b'"trouble": {"kind": "\\u001b[31m", "reason": ""}')
+
+
+def of_too_many_values(_: bytes) -> bytes:
+    return b'{"schema": "recompat/record/1", "x": [' + b"[]," * 1_000_000 + b"[]]}"
+
+
+def of_too_many_bytes(_: bytes) -> bytes:
+    return b" " * (LARGEST + 1)
+
+
 @pytest.mark.parametrize(
-    "damage", [truncated, edited, of_a_newer_schema, not_a_record, not_text, of_no_release, deeply_nested]
+    "damage",
+    [
+        of_too_many_values,
+        of_too_many_bytes,
+        with_an_enum_that_gives_orders,
+        truncated,
+        edited,
+        of_a_newer_schema,
+        not_a_record,
+        not_text,
+        of_no_release,
+        deeply_nested,
+    ],
 )
 def test_a_damaged_record_is_named_and_set_aside(tmp_path: Path, damage: object) -> None:
     path = save_record(tmp_path, RECORD)
@@ -66,6 +90,7 @@ def test_a_damaged_record_is_named_and_set_aside(tmp_path: Path, damage: object)
     records, sentences = load_records(tmp_path)
     assert records == ()
     assert path.name in sentences[0]
+    assert sentences[0].isprintable()
     assert not path.exists()
     assert path.with_suffix(".json.bad1").exists()
 

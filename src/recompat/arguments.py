@@ -48,12 +48,12 @@ def axis_selector(text: str) -> Requirement:
     Raises:
         ArgumentTypeError: it is something else.
     """
-    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.requirements import Requirement
 
     try:
         found = Requirement(text)
         found.specifier.contains("1")  # it reads the versions in it no sooner
-    except (InvalidRequirement, ValueError):
+    except (ValueError, RecursionError):
         found = None
     if found is None or found.url or found.marker or found.extras:
         raise argparse.ArgumentTypeError(f"{text} is no package with its versions, such as transformers>=4.50")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "About", "DocFault", "Noticed", "Restores", "read_about", "read_fields"]
 
-FIELD = re.compile(r"^\s*:([\w-]+):(?:[ \t]+(.*?))?[ \t]*$", re.MULTILINE)
+FIELD = re.compile(r":([\w-]+):(?:[ \t]+(.*))?")  # a line without the blanks around it
 REPORT = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 NOTICED = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)+)(?::\s+(\S.*))?")
-RESTORES = re.compile(r"(\S.*?)\s*\((use_reentrant=(?:True|False))\)")
+RESTORES = re.compile(r"(\S(?:.*\S)?)\s*\((use_reentrant=(?:True|False))\)")
 
 TOLERANCE: Final = "atol=1e-06, rtol=1e-05"
 
@@ -73,7 +73,8 @@ class About(msgspec.Struct, frozen=True):
 
 def read_fields(docstring: str) -> list[tuple[str, str]]:
     """Return the fields of a docstring in order, each a name and what follows it."""
-    return [(name, value) for name, value in FIELD.findall(docstring)]
+    found = (FIELD.fullmatch(line.strip()) for line in docstring.split("\n"))
+    return [(field[1], field[2] or "") for field in found if field]
 
 
 def read_about(docstring: str, stem: str, line: int, names: Collection[str]) -> About:
@@ -158,5 +159,5 @@ class _Reader:
 
 def _text(docstring: str) -> str:
     """What is neither title nor field, as one paragraph."""
-    lines = FIELD.sub("", docstring).splitlines()[1:]
-    return " ".join(" ".join(lines).split())
+    lines = docstring.split("\n")[1:]
+    return " ".join(" ".join(line for line in lines if not FIELD.fullmatch(line.strip())).split())

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Case", "CaseFile", "read_case_file", "read_case_files"]
 
 PREFIX = "case_"
+LARGEST = 1 << 20  # bytes of a file; parsing takes seconds for that many
 FAMILY = re.compile(r"[^\W_]\w*(?:-\w+)*")
 DEFINED = re.compile(rb"\b(?:def|class)[\s\\]+" + PREFIX.encode())
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -111,9 +112,13 @@ def _read(path: Path) -> bytes:
     if not path.is_file():  # a FIFO would wait for someone to write
         raise _Fault(" is no file, or a link to none; remove it.")
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise _Fault(f" cannot be read ({error.strerror}); make it readable.") from error
+    if len(content) > LARGEST:
+        raise _Fault(f" has more than {LARGEST >> 20} MiB; divide it.")
+    return content
 
 
 def _parsed(path: Path, source: bytes) -> ast.Module:

@@ -9,6 +9,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from recompat.report.text import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,9 +39,10 @@ def readers_may_leave() -> Iterator[None]:
 
 
 def tell(*sentences: str) -> None:
-    """Print sentences to a person, beside the output proper."""
+    """Print sentences to a person, beside the output proper; what they repeat of a file gives the terminal no orders."""
     for sentence in sentences:
-        print(f"recompat: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
+        lines = map(visible, sentence.encode(errors="backslashreplace").decode().split("\n"))
+        print("recompat:", "\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def wants_colour() -> bool:

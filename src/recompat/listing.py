@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from recompat.record import write_atomically
 
@@ -47,5 +47,5 @@ def load_listing(path: Path) -> Listing | None:
     try:
         listing = msgspec.json.decode(path.read_bytes(), type=Listing)
         return listing if listing.versions and listing.releases else None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, InvalidVersion, RecursionError):
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return None

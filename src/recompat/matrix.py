@@ -86,8 +86,15 @@ class _Sources(Row, frozen=True, rename="kebab"):
                 mend = 'write URLs such as "https://download.pytorch.org/whl/nightly/cpu"'
                 yield "index-urls", f"names {without_login(url)!r}; {mend}."
         for link in self.find_links:
-            if not (folder / link).is_dir():
+            if not _is_folder(folder / link):
                 yield "find-links", f"names {link!r}, but {folder / link} is no folder; create it, or remove it here."
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long, or a place that nobody may look into
+        return False
 
 
 class Ci(Row, frozen=True):

@@ -7,7 +7,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from recompat import __version__
@@ -48,7 +48,7 @@ def read_requirement(text: str) -> str:
     """
     try:
         read = Requirement(text)
-    except InvalidRequirement:
+    except (ValueError, RecursionError):
         raise ConfigurationError(
             f"--from {text!r} is no requirement; write recompat==0.1.0, or recompat @ git+https://example.org/recompat."
         ) from None

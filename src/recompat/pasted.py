@@ -110,7 +110,7 @@ def _lines(text: str) -> list[str]:
     if "&#" in text or "&quot;" in text:
         text = html.unescape(text)
     text = UNSEEN.sub("", ESCAPE.sub("", text).replace("\r", "\n").replace('\\"', '"')).translate(QUOTES)
-    return WRITTEN_END.sub("\n", text).split("\n")
+    return [line for line in WRITTEN_END.sub("\n", text).split("\n") if line]  # a million empty ones cost nothing
 
 
 def _grouped(lines: Sequence[str]) -> list[str]:

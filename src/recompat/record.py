@@ -7,13 +7,14 @@ import datetime as dt
 import gc
 import hashlib
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from packaging.version import Version
 
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.private import may_be_private, scrub, scrubber_here
+from recompat.report.text import clean
 from recompat.temporary import temporary_file
 from recompat.tracks import is_beside
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from recompat.model import Evidence
 
 __all__ = [
+    "LARGEST",
     "BadRecord",
     "encode_record",
     "load_record",
@@ -34,6 +36,9 @@ __all__ = [
     "write_atomically",
 ]
 
+
+LARGEST: Final = 32 << 20  # bytes of a record; the library's have less than 2 MiB
+MOST_VALUES: Final = 2_000_000  # of a record; each takes some hundred bytes of memory, however short it is written
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -61,18 +66,18 @@ def load_record(path: Path) -> Record:
     """Read a record, without what is private: it may be from before, or from elsewhere.
 
     Raises:
-        BadRecord: it is truncated, of another schema, or not what was written.
+        BadRecord: it is truncated, of another schema, not what was written, or larger than any record.
         FileNotFoundError: there is none.
     """
-    content = path.read_bytes()
+    content = _read(path)
     try:
         found = msgspec.json.decode(content)
         schema = msgspec.convert(found, _Header).schema
         if schema != RECORD_SCHEMA:
-            raise BadRecord(f"its schema is {schema}, and this recompat reads {RECORD_SCHEMA}")
+            raise BadRecord(f"its schema is {clean(schema)}, and this recompat reads {RECORD_SCHEMA}")
         record = msgspec.convert(found, Record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRecord(str(error)) from error
+        raise BadRecord(clean(str(error))) from error
     if record.digest != _digest(found):
         raise BadRecord("its content does not match its digest: it was changed after it was written")
     try:
@@ -83,7 +88,7 @@ def load_record(path: Path) -> Record:
         if not is_beside(name, version):
             raise BadRecord(f"{name[:40]!r} {version[:40]!r} is no package with its version")
     if path.stem != record.environment.id:
-        raise BadRecord(f"it is the record of {record.environment.id}")
+        raise BadRecord(f"it is the record of {clean(record.environment.id)}")
     return _scrubbed(record, scrub) if may_be_private(content) else record
 
 
@@ -114,6 +119,16 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:  # it names the temporary file, which tells nobody anything
         error.filename, error.filename2 = str(path), None
         raise
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise BadRecord(f"it has more than {LARGEST >> 20} MiB")
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise BadRecord(f"it has more than {MOST_VALUES:,} values")
+    return content
 
 
 def _lines(content: dict[str, object]) -> bytes:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import re
 import stat
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from recompat.cases import PREFIX, Case, CaseFile, read_case_file
@@ -21,15 +21,17 @@ from recompat.errors import ConfigurationError
 from recompat.lookup import find_case
 from recompat.record import write_atomically
 from recompat.report.text import clean
+from recompat.toml import parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["Script", "read_script", "requirements"]
 
-BLOCK = re.compile(r"(?m)^# /// script\s*$\s(?P<content>(?:^#(?:| .*)$\s)+)^# ///$")  # PEP 723
+BEGIN, END = "# /// script", "# ///"  # of a block of metadata (PEP 723)
+COMMENT = re.compile("#(?: |$)")
 LARGEST = 10_000_000  # bytes
-FROM_STDIN = "script.py"
+NAMELESS = "script.py"  # what comes from stdin, or has a name with line ends, escapes or bytes that are no text
 HIDES = ("torch.py", "numpy.py")  # its folder is the first place of imports
 
 
@@ -69,7 +71,7 @@ def read_script(name: str, reports: Path) -> Script:
     content = _content(path)
     sha256 = hashlib.sha256(content).hexdigest()
     folder = reports / "try" / sha256[:16]
-    copy = folder / (FROM_STDIN if path == "-" else Path(path).name)
+    copy = folder / _name(path)
     write_atomically(copy, content)
     requires, python = _required(content)
     if _has_cases(content):
@@ -96,11 +98,17 @@ def requirements(texts: Iterable[str], where: str) -> tuple[Requirement, ...]:
     for text in texts:
         try:
             found.append(Requirement(text))
-        except InvalidRequirement:
+        except (ValueError, RecursionError):  # InvalidRequirement, or a marker within ten thousand brackets
             raise ConfigurationError(
                 f'{clean(text)}, in {where}, is no requirement; write one such as "transformers==4.57.*".'
             ) from None
     return tuple(one for one in found if canonicalize_name(one.name) != "torch")
+
+
+def _name(path: str) -> str:
+    """What the copy is called: as the file is, unless that cannot be typed."""
+    name = Path(path).name
+    return name if path != "-" and name.isprintable() else NAMELESS
 
 
 def _is_file(path: str) -> bool:
@@ -168,19 +176,28 @@ def _required(content: bytes) -> tuple[tuple[Requirement, ...], SpecifierSet]:
     Raises:
         ConfigurationError: the block cannot be read, or there are several.
     """
-    blocks = list(BLOCK.finditer(content.decode("utf-8-sig", "replace").replace("\r\n", "\n")))
+    blocks = list(_blocks(content.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")))
     if len(blocks) > 1:
         raise ConfigurationError("The script has several blocks of metadata (PEP 723); keep one.")
-    lines = [line[2:] if line.startswith("# ") else line[1:] for block in blocks for line in _lines(block)]
+    lines = [line.removeprefix("#").removeprefix(" ") for block in blocks for line in block]
     try:
-        block = msgspec.convert(tomllib.loads("\n".join(lines)), Block)
+        block = msgspec.convert(parse_toml("\n".join(lines)), Block)
         python = SpecifierSet(block.requires_python)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, InvalidSpecifier) as error:
+        python.contains("3")  # it reads the versions in it no sooner
+    except (msgspec.ValidationError, ValueError) as error:
         raise ConfigurationError(
             f"The script's block of metadata (PEP 723) cannot be read: {clean(str(error))}"
         ) from None
     return requirements(block.dependencies, "the script's own block"), python
 
 
-def _lines(block: re.Match[str]) -> list[str]:
-    return block["content"].splitlines()
+def _blocks(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The lines of each block, in linear time; it ends with the last end before a line that is no comment."""
+    place = 0
+    while place < len(lines):
+        place += 1
+        if lines[place - 1].rstrip() == BEGIN:
+            comments = list(itertools.takewhile(COMMENT.match, lines[place:]))
+            place += len(comments)
+            if END in comments[1:]:
+                yield comments[: len(comments) - 1 - comments[::-1].index(END)]

@@ -13,7 +13,7 @@ from recompat.listing import load_listing
 from recompat.merge import Found, merge
 from recompat.model import RECORD_SCHEMA
 from recompat.private import scrub
-from recompat.record import BadRecord, load_record, load_records, save_record, write_atomically
+from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record, write_atomically
 from recompat.report.formats import SITE
 from recompat.report.moments import EPOCH, moment
 from recompat.report.text import clean
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_folders", "newest_listing", "safe"]
 
-LARGEST = 1 << 28  # bytes of a record; those of the whole library have less than a megabyte
 LONGEST_ID = 200
 ID = re.compile(r"torch[0-9][0-9a-z.+]*(-[a-z0-9][0-9a-z.]*)*-[a-z]+[0-9]+t?-[a-z][a-z0-9_]*")
 SCHEMA, _, OURS = RECORD_SCHEMA.rpartition("/")

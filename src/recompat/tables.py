@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tomllib
 from enum import Enum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, TypeVar, get_args, get_origin
@@ -19,6 +18,7 @@ from packaging.version import Version
 
 from recompat.errors import ConfigurationError
 from recompat.near import close_to
+from recompat.toml import LARGEST, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Faults", "Row", "close_to", "read_file", "read_row", "read_toml"]
 
 SHOWN = 60  # characters of a bad value that a fault repeats
+MOST_FAULTS = 1_000  # of a file; then it is not read on
 
 WANTED: dict[object, str] = {
     Version: 'a release such as "2.11.0"',
@@ -60,8 +61,14 @@ class Faults:
         self.found: list[str] = []
 
     def add(self, where: str, what: str) -> None:
-        """Note a fault. ``where`` names table, row and key; ``what`` ends with the mend."""
+        """Note a fault. ``where`` names table, row and key; ``what`` ends with the mend.
+
+        Raises:
+            ConfigurationError: there are so many that the rest would tell nothing more.
+        """
         self.found.append(f"{where} {what}")
+        if len(self.found) == MOST_FAULTS:
+            raise self.error()
 
     def error(self) -> ConfigurationError:
         """Make one error of all that was found."""
@@ -76,17 +83,15 @@ def read_toml(path: Path) -> dict[str, object]:
         ConfigurationError: the file cannot be read or is not TOML; the message names the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        return tomllib.loads(text)
+        text = _read_text(path)
+        return parse_toml(text)
     except FileNotFoundError:
         raise ConfigurationError(f"There is no file {path}; create it, or name another.") from None
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read ({error.strerror}); make it a readable file.") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8 text; save it as UTF-8.") from error
-    except RecursionError as error:
-        raise ConfigurationError(f"{path} is nested too deeply to be read; make it flatter.") from error
-    except ValueError as error:  # TOMLDecodeError, or an integer too long for Python
+    except ValueError as error:
         raise ConfigurationError(f"{path}{_not_toml(str(error), text)}; mend that line.") from error
 
 
@@ -127,8 +132,18 @@ def read_row(table: object, kind: type[R], where: str, faults: Faults) -> R | No
     return row if len(faults.found) == before else None
 
 
+def _read_text(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a FIFO would wait for someone to write
+        raise ConfigurationError(f"{path} cannot be read (it is no file); make it a readable file.")
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ConfigurationError(f"{path} has more than {LARGEST >> 20} MiB, and is not read; make it smaller.")
+    return content.decode()
+
+
 def _not_toml(message: str, text: str) -> str:
-    """Say where and why a text is not TOML, of what tomllib says."""
+    """Say where and why a text is not TOML, of what the parser says."""
     found = re.fullmatch(r"(.*) \(at (line .*)\)", message, re.DOTALL)
     if found is not None:
         return f", {found[2]}, is not valid TOML: {found[1]}"

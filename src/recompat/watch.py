@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from recompat import __version__
 from recompat.changes import Changes, ReleaseChanges, State, changes_of
@@ -205,5 +205,5 @@ def _left(path: Path) -> list[Version]:
     try:
         known = msgspec.json.decode(path.read_bytes(), type=_Left)
         return [Version(one.torch) for one in known.releases if not one.complete]
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, InvalidVersion, RecursionError):
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return []
