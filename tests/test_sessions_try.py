@@ -17,6 +17,7 @@ from support.index import Index
 from support.project import CASES, ROOT, Project
 from support.sessions import wait_for
 from support.wheels import Behaviour, build_package, build_torch
+from test_schemas import validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,14 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     build_package(folder, "helper", "1.0", requires=["torch<9.6"])
     with Index(folder) as index:
         yield index
+
+
+DAEMON = """
+import os, subprocess, sys, time
+sleeps = [sys.executable, "-c", "import time; time.sleep(60)"]
+process = subprocess.Popen(sleeps, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+open(os.environ["NOTE"], "a").write(f"{process.pid} ")
+"""
 
 
 class Folder:
@@ -122,6 +131,24 @@ def test_a_script_from_stdin_without_the_callers_secrets(folder: Folder) -> None
     assert "\n  9.0.0  AssertionError\n" in passed.stdout
     kept = [path for path in folder.root.glob("reports/**/*") if path.is_file() and b"secret" in path.read_bytes()]
     assert kept == []
+
+
+def test_json_of_a_script_whose_daemon_is_ended_with_it(folder: Folder) -> None:
+    folder.env["NOTE"] = str(folder.root / "pid")
+    folder.write(DAEMON)
+    done = folder.run("repro.py", "--torch", "9.0.0,9.7.0", "--env", "NOTE", "--format", "json", "-q")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    validator("try-1.json").validate(found)
+    assert [(one["torch"], one["answer"]) for one in found["rows"][0]["ran"]] == [("9.0.0", "pass"), ("9.7.0", "pass")]
+    daemons = (folder.root / "pid").read_text("utf-8").split()
+    assert len(daemons) == 2
+    assert [one for one in daemons if Path(f"/proc/{one}/stat").exists() and not is_ended(one)] == []
+
+
+def is_ended(process: str) -> bool:
+    """Whether nobody has asked yet how it ended."""
+    return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] in "ZX"
 
 
 def test_a_case_file_in_a_project_leaves_its_records_alone(index: Index, tmp_path: Path) -> None:

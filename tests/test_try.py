@@ -137,10 +137,11 @@ def test_marks_line_ends_and_codings_of_others_are_kept_and_read(content: bytes,
     assert [str(one) for one in found.requires] == ["einops"]
 
 
-def test_a_name_that_acts_is_only_shown_harmless(write: Callable[..., str], tmp_path: Path) -> None:
-    found = read_script(write("import torch\n", "a\n\x1b[31mb.py"), tmp_path)
-    assert [case.id for case in found.cases] == ["a b.py::script"]
-    assert found.file.path.name == "a\n\x1b[31mb.py"
+@pytest.mark.parametrize("name", ["a\nb.py", "a\x1b[31mb.py", "a\udcffb.py", "a\u202eb.py"])
+def test_a_name_that_acts_or_is_no_text_is_not_taken_over(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("import torch\n")
+    found = read_script(str(tmp_path / name), tmp_path)
+    assert ([case.id for case in found.cases], found.file.path.name) == (["script.py::script"], "script.py")
 
 
 def test_packages_of_the_block_but_not_torch(write: Callable[..., str], tmp_path: Path) -> None:
@@ -171,9 +172,7 @@ def test_wheels_are_left_for_interpreters_that_are_asked_for() -> None:
 
 
 def test_where_no_wheel_is_left_the_reason_names_what_is_asked_for() -> None:
-    with pytest.raises(
-        EnvironmentTrouble, match=r"asks for Python >=3\.99, and it has no wheel for such an interpreter"
-    ):
+    with pytest.raises(EnvironmentTrouble, match=r"asks for Python >=3\.99, and this release has no wheel for such an"):
         for_python(offers("cp310"), Version("9.0.0"), SpecifierSet(">=3.99"))
     assert for_python(offers("cp310"), Version("9.1.0"), SpecifierSet(">=3.99")).offers == {Source.FOLDER: ()}
 
@@ -238,6 +237,12 @@ def test_a_release_that_could_not_be_run_says_why_and_leaves_it_incomplete() -> 
     assert "  2.2.0  not run: Nothing fits.\n" in render_attempt_text(found, Paper())
     assert "| pass    | not run |" in render_attempt_markdown(found)
     assert found.exit_code is ExitCode.INCOMPLETE
+
+
+def test_neighbours_that_say_nothing_for_the_same_reason_are_one_line() -> None:
+    silent = [ran(torch, Outcome.NOT_RUN, None, detail="Nothing fits.") for torch in ("2.1.0", "2.2.0", "2.3.0")]
+    text = render_attempt_text(attempt(*silent, ran("2.4.0"), ran("2.5.0")), Paper())
+    assert "\n  2.1.0 to 2.3.0  not run: Nothing fits.\n  2.4.0           pass\n  2.5.0           pass\n" in text
 
 
 def test_of_several_cases_each_is_told_in_a_line() -> None:

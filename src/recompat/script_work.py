@@ -61,7 +61,7 @@ class CaseTry(Work):
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = super()._facts(job, wheel)
         if not self.asked.contains(facts.python_version, prereleases=True):
-            raise _no_interpreter(self._release, self.asked, f"what there is for it is {facts.python_version}")
+            raise _no_interpreter(self.asked, f"this release ran on {facts.python_version}")
         return facts
 
     def _build(self, wheel: Wheel) -> Build:
@@ -82,7 +82,7 @@ def for_python(sources: Sources, release: Version, asked: SpecifierSet) -> Sourc
     }
     there, left = ({offer.release for found in some.values() for offer in found} for some in (sources.offers, offers))
     if release in there - left:
-        raise _no_interpreter(release, asked, "it has no wheel for such an interpreter on this platform")
+        raise _no_interpreter(asked, "this release has no wheel for such an interpreter on this platform")
     return msgspec.structs.replace(sources, offers=offers)
 
 
@@ -94,8 +94,8 @@ def _meets(tag: str, asked: SpecifierSet) -> bool:
     return any(asked.contains(f"3.{minor}.{patch}", prereleases=True) for patch in range(MOST_PATCHES))
 
 
-def _no_interpreter(release: Version, asked: SpecifierSet, why: str) -> EnvironmentTrouble:
-    reason = f"torch {release} was not tried: the file's own block asks for Python {asked}, and {why}."
+def _no_interpreter(asked: SpecifierSet, why: str) -> EnvironmentTrouble:
+    reason = f"The file's own block asks for Python {asked}, and {why}."
     return EnvironmentTrouble(TroubleKind.NO_INTERPRETER, reason)
 
 

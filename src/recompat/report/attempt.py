@@ -15,7 +15,7 @@ from recompat.report.text import clean
 from recompat.wording import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from recompat.attempt import Attempt, Ran, Row, Step
     from recompat.cells import Cell
@@ -74,15 +74,24 @@ def _headline(found: Attempt) -> str:
 def _endings(found: Attempt, paper: Paper) -> list[str]:
     """A line for each release; where there are several cases, for each of them."""
     if len(found.rows) == 1:
-        return columns(paper, [(ran.torch, _ended(ran)) for ran in found.rows[0].ran])
+        return columns(paper, _lines(found.rows[0]))
     return columns(paper, [(row.case, ", ".join(_stretches(row))) for row in found.rows])
+
+
+def _lines(row: Row) -> Iterator[tuple[str, str]]:
+    """Each release; neighbours that say nothing, and for the same reason, in one line."""
+    for (text, _), group in groupby(row.ran, key=lambda ran: (_ended(ran), ran.answer and ran.torch)):
+        yield _span(list(group)), text
 
 
 def _stretches(row: Row) -> Iterator[str]:
     """Tell neighbouring releases that end alike as one."""
     for text, group in groupby(row.ran, key=_short):
-        ran = list(group)
-        yield f"{text} {ran[0].torch}" + (f" to {ran[-1].torch}" if len(ran) > 1 else "")
+        yield f"{text} {_span(list(group))}"
+
+
+def _span(ran: Sequence[Ran]) -> str:
+    return ran[0].torch + (f" to {ran[-1].torch}" if len(ran) > 1 else "")
 
 
 def _ended(ran: Ran) -> str:

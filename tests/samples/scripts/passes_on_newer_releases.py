@@ -1,4 +1,4 @@
-"""Selective checkpointing, which came with 2.4."""
+"""Selective checkpointing, which came with 2.5."""
 
 import functools
 
