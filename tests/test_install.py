@@ -56,7 +56,17 @@ def test_the_guard_lacks_torch_alone(alone: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["init"], ["versions"], ["show", "x"], ["report"], ["explain", "-"], ["accept"], ["try", "x.py"]]
+    "arguments",
+    [
+        ["init"],
+        ["--print-completion", "bash"],
+        ["versions"],
+        ["show", "x"],
+        ["report"],
+        ["explain", "-"],
+        ["accept"],
+        ["try", "x.py"],
+    ],
 )
 def test_the_command_says_what_to_install(arguments: Sequence[str], alone: Path, tmp_path: Path) -> None:
     (tmp_path / "matrix").mkdir()

@@ -134,6 +134,25 @@ def test_the_case_file_runs_alone(run: tuple[str, dict[str, Any], Path], project
         assert f"{exception.removeprefix('builtins.')}: " in done.stderr
 
 
+def test_the_case_that_init_lays(run: tuple[str, dict[str, Any], Path]) -> None:
+    release, _, python = run
+    code = (
+        "import block as f\n"
+        "try: f.case_policy_around_forward(*f.inputs())\n"
+        "except Exception as error: print(type(error).__name__)\n"
+        "import torch; done, wanted = f.case_policy_around_step(*f.inputs()), f.reference(*f.inputs())\n"
+        "print(all(torch.equal(g, wanted['gradients'][name]) for name, g in done['gradients'].items()))"
+    )
+    folder = ROOT / "src" / "recompat" / "templates"
+    done = subprocess.run(
+        [python, "-B", "-c", code], cwd=folder, text=True, capture_output=True, check=False, timeout=60
+    )
+    if release == "2.0.1":  # it has no torch.nn.attention, and the file says that it needs that
+        assert "No module named 'torch.nn.attention'" in done.stderr
+    else:
+        assert (done.stdout.split(), done.returncode) == (["CheckpointError", "True"], 0), done.stderr
+
+
 def test_a_second_run_has_nothing_to_do(project: Path) -> None:
     done = nox(project, "--torch", "2.0.1,2.11.0")
     assert done.returncode == 0, done.stdout + done.stderr

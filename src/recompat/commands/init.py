@@ -41,7 +41,7 @@ def run(given: argparse.Namespace) -> ExitCode:
     if not given.quiet and not given.source and of_this_machine():
         tell(f"noxfile.py and the workflow ask an index for {wanted}; --from names another place.")
     if not given.quiet and not given.dry_run:
-        print(*_next(folder, laid), sep="\n")  # noqa: T201
+        print(*_next(folder, laid, wanted), sep="\n")  # noqa: T201
     return ExitCode.OK
 
 
@@ -53,13 +53,15 @@ def _lines(laid: tuple[Laid, ...], *, dry: bool) -> Iterator[str]:
         yield from (f"            {line}" for line in one.by_hand)
 
 
-def _next(folder: Path, laid: tuple[Laid, ...]) -> Iterator[str]:
+def _next(folder: Path, laid: tuple[Laid, ...], wanted: str) -> Iterator[str]:
     import shlex
 
     yield "\nNext:"
     if folder.resolve() != Path.cwd():
         yield f"  cd {shlex.quote(str(folder))}"
-    yield "  nox -s matrix                     runs the cases; nothing is claimed yet, so all is new: status 1"
+    if any(one.path.name == "noxfile.py" and one.by_hand for one in laid):
+        yield f"  python -m pip install {shlex.quote(wanted)}    where your nox is"
+    yield "  nox -s matrix                     runs the cases; nothing is claimed, so all is new: status 1"
     yield '  recompat accept --reason "..."    claims what was recorded; review matrix/expectations.toml'
     yield "  nox -s matrix                     now ends with 0, until something changes"
     yield "  recompat accept --baseline        keeps the records, by which the workflow knows what is new"
