@@ -60,6 +60,34 @@ print("mine")
         assert other.stdout.readline() == "mine\n"
 
 
+def test_a_child_of_a_run_keeps_others_out_as_long_as_it_lives(run: RunFolder, tmp_path: Path) -> None:
+    """The process that held the lock was killed, and what it started has yet to end."""
+    lock = tmp_path / "lock"
+    code = f"""
+import sys
+from pathlib import Path
+from recompat.run_folder import RunFolder
+run = RunFolder()
+run.join(Path({str(lock)!r}))
+print("joined", flush=True)
+sys.stdin.read()
+"""
+    holder = f"from pathlib import Path; from recompat.run_folder import RunFolder; RunFolder().hold(Path({str(lock)!r}), print)"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        assert child.stdout.readline() == b"joined\n"
+        with subprocess.Popen([sys.executable, "-c", f"{holder}; print('held')"], stdout=subprocess.PIPE) as other:
+            with pytest.raises(subprocess.TimeoutExpired):
+                other.wait(1.5)
+            child.kill()
+            assert other.communicate(timeout=30)[0] == b"held\n"
+
+
+def test_a_child_of_a_run_that_holds_nothing_needs_no_folder(run: RunFolder, tmp_path: Path) -> None:
+    run.join(tmp_path / "nowhere" / "lock")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_told_is_kept_for_the_end(run: RunFolder) -> None:
     assert run.told == []
     run.tell("One.")

@@ -8,12 +8,17 @@ import msgspec
 import pytest
 from packaging.version import Version
 
-from recompat import environment, wheels
-from recompat.environment import Build, drop_environment, drop_unused_environment, is_built
+from recompat import wheels
+from recompat.environment import (
+    Build,
+    drop_environment,
+    drop_unused_environment,
+    keep_environment,
+    take_environment,
+)
 from recompat.index import Offer
 from recompat.interpreters import find_interpreter, platform_id, running
 from recompat.model import TroubleKind
-from recompat.record import write_atomically
 from recompat.sources import Source, Sources
 from recompat.wheels import EnvironmentTrouble, Wheel, choose_wheel
 from support.project import nox
@@ -144,10 +149,12 @@ def test_a_release_without_a_wheel_for_the_running_interpreter(project: Project)
 
 def test_what_is_left_of_a_dropped_environment_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build = Build("9.0.0", Wheel(offers(RUNNING)[0], Source.DEFAULT, RUNNING, "python"), ())
-    write_atomically(tmp_path / environment.COMPLETE, msgspec.json.encode(build))
+    keep_environment(tmp_path, build)
     drop_unused_environment(tmp_path)  # a kept one stays
-    assert is_built(tmp_path, build)
-    assert not is_built(tmp_path, msgspec.structs.replace(build, packages=("numpy<2",)))
+    assert not take_environment(tmp_path, msgspec.structs.replace(build, packages=("numpy<2",)))
+    assert take_environment(tmp_path, build)
+    assert not take_environment(tmp_path, build), "it is in use"
+    keep_environment(tmp_path, build)
     monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)  # interrupted at once
     drop_environment(tmp_path)
-    assert not is_built(tmp_path, build)
+    assert not take_environment(tmp_path, build)

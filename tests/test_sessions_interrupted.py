@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.index import Fault
 from support.project import add_case, interrupt, nox, start
-from support.sessions import GREEN, NOTICE, leftovers, processes, said, stopped_writing, wait_for
+from support.sessions import GREEN, NOTICE, environments, leftovers, processes, said, stopped_writing, wait_for
 
 if TYPE_CHECKING:
     import subprocess
@@ -118,6 +119,30 @@ def test_during_trials(project: Project, by: signal.Signals, jobs: tuple[str, ..
 
 
 @PARALLEL
+def test_killed_while_installing(project: Project, jobs: tuple[str, ...]) -> None:
+    """uv is no child of a process that would end it: it ends by itself, before the next run installs at the same place."""
+    project.index.faults[LAST] = Fault.STALL
+    project.index.stall_seconds = 300
+    with start(project, *jobs, "-s", "matrix", env={"UV_HTTP_TIMEOUT": "300"}) as process:
+        wait_for(lambda: installing(project) and project.records(), "9.0.0 is recorded and 9.1.0 is being installed")
+        process.kill()
+        stopped_writing(process)
+        wait_for(lambda: not processes(project), "no process is left")
+    assert environments(project) == ([] if jobs else ["probe-torch-9-1-0"]), "a child drops it still"
+    assert len(list(Path(project.env["TMPDIR"]).iterdir())) > 0
+    project.index.faults.clear()
+    check_completes(project)
+
+
+def test_what_nox_starts_ends_where_that_nox_has_ended(project: Project) -> None:
+    """A child of ``nox -j`` that comes too late to see its parent."""
+    done = nox(project, "-s", "probe(torch='9.0.0')", "--parallel-worker", "--no-dependencies")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said(done.stderr) == ["The nox that started this one has ended."]
+    assert leftovers(project) == []
+
+
+@PARALLEL
 def test_killed_during_trials(project: Project, jobs: tuple[str, ...]) -> None:
     (hangs,) = add_case(project.cases, "hangs")
     project.write_matrix(timeout=300)
@@ -135,4 +160,4 @@ def test_killed_during_trials(project: Project, jobs: tuple[str, ...]) -> None:
     done = nox(project, "-s", "matrix")
     assert done.returncode == 0, done.stdout + done.stderr
     assert project.cells() == GREEN
-    assert [name for name in leftovers(project) if name.startswith("probe")] == []
+    assert leftovers(project) == []

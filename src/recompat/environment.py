@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from urllib.request import url2pathname
 
 import msgspec
 
+from recompat.bound import bound, is_from_outside
 from recompat.index import without_login
 from recompat.model import TroubleKind
 from recompat.record import write_atomically
@@ -32,9 +34,10 @@ __all__ = [
     "build_environment",
     "drop_environment",
     "drop_unused_environment",
-    "is_built",
+    "keep_environment",
     "python_of",
     "stamp",
+    "take_environment",
     "wheel_digest",
 ]
 
@@ -80,16 +83,27 @@ def stamp(url: str) -> str:
     return ""
 
 
-def is_built(location: Path, build: Build) -> bool:
-    """Whether ``location`` holds exactly this build: it was kept, and its installation ran to the end."""
+def keep_environment(location: Path, build: Build) -> None:
+    """Leave ``location`` to a later run, once all of it is on the disk: a machine that loses power may else keep the mark alone."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "sync"):
+            os.sync()
+        write_atomically(location / COMPLETE, _encoded(build))
+
+
+def take_environment(location: Path, build: Build) -> bool:
+    """Whether ``location`` holds exactly this build, and was kept. If so it is not any more: what dies meanwhile leaves no mark."""
     try:
-        return (location / COMPLETE).read_bytes() == _encoded(build)
+        if (location / COMPLETE).read_bytes() != _encoded(build):
+            return False
+        (location / COMPLETE).unlink()
     except OSError:
         return False
+    return True
 
 
 def build_environment(location: Path, build: Build, log: Path) -> None:
-    """Install ``build`` at ``location``, replacing whatever stands there.
+    """Install ``build`` at ``location``, replacing whatever stands there; once more where uv is ended from outside.
 
     A CUDA build is downloaded into a cache inside the environment, which goes with it: 5 GB that hardly anything else would
     use. Set ``UV_CACHE_DIR`` to keep what is downloaded.
@@ -98,13 +112,27 @@ def build_environment(location: Path, build: Build, log: Path) -> None:
         EnvironmentTrouble: with uv's own reason, in a sentence.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _build(location, build, log)
+    except _Ended:
+        try:
+            _build(location, build, log)
+        except _Ended as error:
+            reason = f"torch {build.release} was not installed: uv was {error}, twice; run it again."
+            raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason) from None
+
+
+class _Ended(Exception):
+    """uv was ended from outside, which says nothing of the release; what it installed is not to be trusted."""
+
+
+def _build(location: Path, build: Build, log: Path) -> None:
     drop_environment(location)
     _uv(["venv", "--no-project", "--python", build.wheel.executable, str(location)], build, os.environ, log)
     private = {"UV_CACHE_DIR": str(location / "uv-cache")} if build.wheel.source is Source.DEFAULT else {}
     only = ["--only-binary", ":all:"] if build.wheels_only else []
     install = ["pip", "install", "--python", str(python_of(location)), *only, _requirement(build), *build.packages]
     _uv(install, build, {**private, **os.environ}, log)
-    write_atomically(location / COMPLETE, _encoded(build))
 
 
 def _encoded(build: Build) -> bytes:
@@ -154,7 +182,7 @@ def _requirement(build: Build) -> str:
 
 
 def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log: Path) -> None:
-    command = [uv_binary(), "--color=never", *arguments]
+    command = bound([uv_binary(), "--color=never", *arguments])
     with log.open("a", encoding="utf-8") as output:
         output.write(f"$ uv {LOGIN.sub('', ' '.join(arguments))}\n")
         output.flush()
@@ -173,6 +201,8 @@ def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log:
             raise EnvironmentTrouble(
                 TroubleKind.INSTALL_FAILED, f"torch {build.release} was not installed within {INSTALL_SECONDS:.0f} s."
             ) from None
+    if is_from_outside(done.returncode):
+        raise _Ended(f"ended by {signal.Signals(-done.returncode).name}")
     if done.returncode:
         said = log.read_bytes()[start:].decode("utf-8", "replace")
         raise _why(build, arguments[0], said, log)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.bound import OUTSIDE, is_from_outside
 from recompat.evidence import changes
 from recompat.mismatch import parse_disagreement, parse_mismatches
 from recompat.model import Evidence, Outcome, Trial
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 
     from recompat.runner import Event, ProbeEnd
 
-__all__ = ["ending", "evidence_of", "log_name", "trial_of", "unwatched"]
+__all__ = ["ending", "evidence_of", "from_outside", "log_name", "trial_of", "unwatched", "was_killed"]
 
+KILLED = re.compile(r"(?:The watched trial )?ended by (SIG[A-Z0-9]+)\.?")
 OTHER_FILE = "The case file was changed while it was run; run it again."
 
 
@@ -65,6 +68,17 @@ def ending(end: ProbeEnd) -> str:
         return f"ended by {signal.Signals(-end.status).name}"
     except ValueError:  # a real-time signal
         return f"ended by signal {-end.status}"
+
+
+def from_outside(end: ProbeEnd) -> bool:
+    """Whether a probe was ended by another process than its host."""
+    return not end.stalled and is_from_outside(end.status)
+
+
+def was_killed(detail: str | None) -> bool:
+    """Whether a trial, or a watched one, was ended by another process, so far as the probe's words for its ending tell."""
+    found = KILLED.fullmatch(detail or "")
+    return found is not None and found[1] in OUTSIDE
 
 
 def log_name(path: Path) -> str:

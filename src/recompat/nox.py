@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import functools
 import os
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -21,9 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import nox
 from packaging.version import Version
 
+from recompat.bound import end_with
 from recompat.console import tell
 from recompat.ending import ends_well, heed_sigterm, leave
-from recompat.errors import ExitCode, RecompatError
+from recompat.errors import ExitCode, Interrupted, RecompatError
 from recompat.options import parse_options
 from recompat.plan import Plan, show_summary
 from recompat.project import Project
@@ -42,7 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["define_sessions"]
 
-PR_SET_PDEATHSIG = 1
+LOCK = Path(".nox", "recompat.lock")
+WORKER = "--parallel-worker"  # what nox -j gives those that it starts
 EMPTY_ENVIRONMENT = 1 << 18  # bytes
 
 
@@ -57,9 +57,12 @@ def define_sessions(noxfile: Path | str) -> None:
     if run.mine:
         atexit.register(_close, run)
         sys.excepthook = functools.partial(_interrupted, run)
-    else:
-        _end_with_parent()
     with ends_well(run.note):  # a disk that is full, or Ctrl-C while an index is asked
+        if not run.mine:
+            run.join(project.root / LOCK)
+            end_with(run.parent)
+        elif WORKER in _own():
+            raise Interrupted("The nox that started this one has ended.")
         published = _unchanged(project, run)
         required = _Required() if published else _sessions(project, run)
 
@@ -139,11 +142,13 @@ def _sessions(project: Project, run: RunFolder) -> _Required:
         options = parse_options(_positional() if _will_probe() else [])
         if options.jobs:
             nox.options.parallel = options.jobs
+        if run.mine and (options.jobs or _in_parallel()):
+            tempfile.tempdir = str(run.path)  # nox keeps a folder for each child, which it leaves where it is killed
         plans = [kind(project, run, options) for kind in _kinds()]
         if run.mine and _will_probe() and any(plan.works for plan in plans):
             with ends_well():
                 _check_room(project.root / ".nox")
-                run.hold(project.root / ".nox" / "recompat.lock", _say_waiting)
+                run.hold(project.root / LOCK, _say_waiting)
                 plans = [kind(project, run, options) for kind in _kinds()]  # another run may have done it meanwhile
                 for plan in plans:
                     plan.prepare(in_parallel=_in_parallel())
@@ -206,12 +211,6 @@ def _check_room(folder: Path) -> None:
             file.write(bytes(EMPTY_ENVIRONMENT))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(folder)) from error
-
-
-def _end_with_parent() -> None:
-    """On Linux, get SIGTERM when the nox that started this process dies, even by SIGKILL."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _say_waiting() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from recompat.events import ending, evidence_of, log_name, trial_of, unwatched
+from recompat.events import ending, evidence_of, from_outside, log_name, trial_of, unwatched, was_killed
 from recompat.model import Outcome, Replay, Trial, TroubleKind
 from recompat.runner import run_probe
 from recompat.wheels import EnvironmentTrouble
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["IMPORT_LIMITS", "ReplayRun"]
 
 PROBE_FAILED = 70  # the exit status that the wire contract names
+BEGINNING, WATCHING = "", "watching"  # what may be ended besides a case, whose id has colons
 IMPORT_LIMITS = 5  # how many times a trial's limit `import torch` may take
 
 
@@ -49,6 +50,8 @@ class ReplayRun:
         self._probes = 0
         self._digests = {case.id: case.sha256 for case in cases}
         self._evidence: dict[str, Evidence] = {}
+        self._watched = False  # whether the last probe brought any
+        self._suspects: set[str] = set()
 
     def run(self) -> tuple[Mapping[str, Trial], Mapping[str, Evidence]]:
         """Try every case, and watch it.
@@ -68,27 +71,36 @@ class ReplayRun:
         while (pending := [case for case in self._cases if case.id not in trials]) and not self._stop.is_set():
             given = self._share(pending)
             end = self._probe(given, self._listen)
-            new = {
+            told = {
                 str(event["case"]): trial_of(event, self._digests)
                 for event in end.events
                 if event["event"] == "finished"
             }
             dying = [
-                case for event in end.events if event["event"] == "started" and (case := str(event["case"])) not in new
+                case for event in end.events if event["event"] == "started" and (case := str(event["case"])) not in told
             ]
-            trials |= new
+            trials |= {case: trial for case, trial in told.items() if not self._spared(was_killed(trial.detail), case)}
             if end.status == PROBE_FAILED and self._forks(given):  # no case is to blame
                 raise self._trouble("the probe itself failed")
             if len(dying) == 1:
-                trials[dying[0]] = self._killed(end)
-                self._evidence[dying[0]] = unwatched("It was not watched: its trial ended the probe.")
+                if not self._spared(from_outside(end), dying[0]):
+                    trials[dying[0]] = self._killed(end)
+                    self._evidence[dying[0]] = unwatched("It was not watched: its trial ended the probe.")
             elif dying:
                 self._jobs = 1  # the next probe tells which of them it was
-            elif not new:
-                raise self._trouble(f"the probe {ending(end)} before its first trial")
-            elif all(case.id in new for case in given):
+            elif not told:
+                if not self._spared(from_outside(end), BEGINNING):
+                    raise self._trouble(f"the probe {ending(end)} before its first trial")
+            elif all(case.id in told for case in given):
                 self._give_up(given, end)
         return trials
+
+    def _spared(self, killed: bool, what: str) -> bool:
+        """Whether what another process has ended is to be tried again: it is to blame no sooner than the second time."""
+        if not killed or what in self._suspects:
+            return False
+        self._suspects.add(what)
+        return True
 
     def _trouble(self, what: str) -> EnvironmentTrouble:
         reason = f"The cases were not run: {what}. The log is {log_name(self._job.log)}."
@@ -102,9 +114,9 @@ class ReplayRun:
 
     def _give_up(self, given: Sequence[CaseAddress], end: ProbeEnd) -> None:
         """Settle cases of which a probe that was to watch them brought no evidence at all."""
-        if not any(case.id in self._evidence for case in given):
+        if not self._watched and not self._spared(from_outside(end), WATCHING):
             why = "The probe ended without watching it." if end.whole else f"The probe {ending(end)} while it watched."
-            self._evidence |= {case.id: unwatched(why) for case in given}
+            self._evidence |= {case.id: unwatched(why) for case in given if case.id not in self._evidence}
 
     def _share(self, pending: Sequence[CaseAddress]) -> Sequence[CaseAddress]:
         """The cases for the next probe: all that may be forked from one, and then one at a time."""
@@ -126,9 +138,13 @@ class ReplayRun:
         out = self._folder / f"{self._probes}.jsonl"
         patience = functools.partial(self._patience, forks=forks)
         end = run_probe(job.spawn, job.python, arguments, out, job.log, patience, heard, self._stop)
+        self._watched = False
         for event in end.events:
             if event["event"] == "evidence" and (case := str(event.get("case"))) in self._digests:
-                self._evidence.setdefault(case, evidence_of(event, self._digests))
+                evidence = evidence_of(event, self._digests)
+                self._watched = True
+                if not self._spared(was_killed(evidence.detail), f"{WATCHING} {case}"):
+                    self._evidence.setdefault(case, evidence)
         return end
 
     def _patience(self, last: Event | None, *, forks: bool) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from recompat.sources import Sources
 from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["RunFolder"]
 
@@ -27,8 +28,9 @@ class RunFolder:
     """A temporary folder that the first process of a run makes, and that its children find by an environment variable."""
 
     def __init__(self) -> None:
+        self.parent = os.getppid()
         parent, _, folder = os.environ.get(VARIABLE, "").partition(":")
-        self.mine = parent != str(os.getppid()) or not Path(folder).is_dir()
+        self.mine = parent != str(self.parent) or not Path(folder).is_dir()
         self._made = TemporaryFolder() if self.mine else None
         self.path = self._made.path if self._made else Path(folder)
         if self.mine:  # children find it; theirs, such as a nox within a test, do not
@@ -78,6 +80,13 @@ class RunFolder:
         except Timeout:
             waiting()
             self._lock.acquire()
+        with _children(lock, exclusively=True):
+            pass
+
+    def join(self, lock: Path) -> None:
+        """Keep later runs out for as long as this process lives, a child of the one that holds the lock: that may be killed."""
+        self._held = contextlib.ExitStack()
+        self._held.enter_context(_children(lock, exclusively=False))
 
     def first(self, what: str) -> bool:
         """Whether this is the first time in the run that someone asks this of ``what``."""
@@ -124,3 +133,18 @@ class RunFolder:
         """Remove the folder, if this process made it."""
         if self._made:
             self._made.remove()
+
+
+@contextlib.contextmanager
+def _children(lock: Path, *, exclusively: bool) -> Iterator[None]:
+    """Be one of the children of a run, or wait until there are none; on Windows nobody waits."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # a run that has nothing to do needs no folder for it
+            file = stack.enter_context(lock.with_suffix(".children").open("ab"))
+            fcntl.flock(file, fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH)
+        yield

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from recompat.bound import bound
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -81,7 +83,7 @@ def start_logged(command: Sequence[str], log: Path, environ: Mapping[str, str], 
     reading, writing = os.pipe()
     try:
         process = subprocess.Popen(
-            command,
+            bound(command),
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,

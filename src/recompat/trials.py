@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from recompat.events import ending, log_name
+from recompat.events import ending, from_outside, log_name
 from recompat.model import CaseResult, Facts, Outcome, Replay, TroubleKind
 from recompat.private import scrub
 from recompat.replay import IMPORT_LIMITS, ReplayRun
@@ -68,8 +68,11 @@ def read_facts(job: Job, source: str) -> Facts:
         EnvironmentTrouble: ``import torch`` fails, dies or hangs.
     """
     with TemporaryFolder() as folder:
-        out, limit = folder / "facts.jsonl", job.timeout * IMPORT_LIMITS
-        end = run_probe(job.spawn, job.python, ["--facts"], out, job.log, lambda _: limit)
+        limit = job.timeout * IMPORT_LIMITS
+        for name in ("facts.jsonl", "again.jsonl"):
+            end = run_probe(job.spawn, job.python, ["--facts"], folder / name, job.log, lambda _: limit)
+            if not from_outside(end):
+                break
     events = {str(event["event"]): event for event in end.events}
     if "torch" in events and end.whole:
         known = {**events["header"], **events["torch"], "source": source}
@@ -86,7 +89,8 @@ def read_facts(job: Job, source: str) -> Facts:
         why = f"did not end within {limit:g} s"
     else:
         why = ending(end)
-    raise EnvironmentTrouble(TroubleKind.IMPORT_FAILED, f"import torch {why}. The log is {log_name(job.log)}.")
+    kind = TroubleKind.PROBE_FAILED if from_outside(end) else TroubleKind.IMPORT_FAILED
+    raise EnvironmentTrouble(kind, f"import torch {why}. The log is {log_name(job.log)}.")
 
 
 def run_trials(job: Job, cases: Sequence[CaseAddress], heard: Callable[[Replay], None]) -> tuple[CaseResult, ...]:

@@ -16,9 +16,10 @@ from recompat.environment import (
     build_environment,
     drop_environment,
     drop_unused_environment,
-    is_built,
+    keep_environment,
     python_of,
     stamp,
+    take_environment,
     wheel_digest,
 )
 from recompat.errors import Interrupted
@@ -78,6 +79,7 @@ class Work:
         self._progress = progress
         self._spawn = spawn
         self._started = now()
+        self._built: Build | None = None
         self.kept: Trouble | None = None
         """Why what stands was not run again, where that was asked for and did not succeed."""
 
@@ -104,6 +106,8 @@ class Work:
         finally:
             if not self._setup.options.keep:
                 drop_environment(self._location)
+            elif self._built:
+                keep_environment(self._location, self._built)
         if record.trouble and earlier is not None and self._stands(earlier):
             self.kept = record.trouble
             return earlier
@@ -145,13 +149,14 @@ class Work:
 
     def _install(self, wheel: Wheel, log: Path) -> None:
         build = self._build(wheel)
-        if is_built(self._location, build):
+        if take_environment(self._location, build):
             self._progress.say("environment kept from an earlier run")
-            return
-        if wheel.source is Source.DEFAULT:
-            self._announce()
-        with self._progress.step("installing", f"{wheel.offer.filename} ({wheel.source})"):
-            build_environment(self._location, build, log)
+        else:
+            if wheel.source is Source.DEFAULT:
+                self._announce()
+            with self._progress.step("installing", f"{wheel.offer.filename} ({wheel.source})"):
+                build_environment(self._location, build, log)
+        self._built = build
 
     def _build(self, wheel: Wheel) -> Build:
         packages = (*self._setup.matrix.packages_for(self._release), *self._target.requirements)
@@ -198,7 +203,7 @@ class Work:
 
         def heard(replay: Replay) -> None:
             done[replay] += 1
-            finished = sum(count == len(cases) for count in done.values())
+            finished = sum(count >= len(cases) for count in done.values())
             self._progress.update(
                 f"replay {min(finished + 1, len(Replay))} of {len(Replay)}, {sum(done.values())} trials done"
             )
