@@ -86,21 +86,23 @@ def test_columns_are_in_the_order_of_versions_and_tracks_have_names() -> None:
     assert columns[:4] == [("2.9.1", "1.0"), ("2.9.1", "10.0"), ("2.10.0", "1.0"), ("2.10.0", "10.0")]
     assert by_track(made()) == {"library 1.0": [0, 2, 4], "library 10.0": [1, 3, 5]}
     names = environment_names(made())
-    assert [*names.values()][2:4] == ["2.11.0 library 1.0", "2.9.1 library 10.0"]
+    assert [*names.values()][2:4] == ["2.11.0 with library 1.0", "2.9.1 with library 10.0"]
     wrong = [cell for cell in made().cells if cell.outcome is Outcome.RAISES]
-    assert releases(names, wrong) == "2.10.0 to 2.11.0 library 10.0"
+    assert releases(names, wrong) == "2.10.0 to 2.11.0 with library 10.0"
 
 
 def test_a_record_with_nothing_beside_is_on_a_track_of_its_own() -> None:
     both = summary(on("2.9.1", "", raises()), *two_versions(), file=FILE)
     assert [*by_track(both)] == ["nothing beside torch", "library 1.0", "library 10.0"]
     assert [boundary.beside for boundary in both.boundaries] == [{"library": "10.0"}]
+    assert next(iter(environment_names(both).values())) == "2.9.1 with nothing beside torch"
 
 
 def test_platforms_and_packages_are_told_apart_together() -> None:
     records = [*two_versions(), on("2.9.1", "1.0", platform=MAC), on("2.11.0", "1.0", raises(), MAC)]
     both = summary(*records, file=FILE)
     assert [*by_track(both)] == ["linux_x86_64, library 1.0", "linux_x86_64, library 10.0", f"{MAC}, library 1.0"]
+    assert "2.9.1 linux_x86_64 with library 1.0" in environment_names(both).values()
     assert "Where platforms or versions of library disagree" in [one.title for one in sections(both)]
     assert f"{MAC}, library 1.0: pass until 2.9.1" in render_terminal(both)
 

@@ -35,26 +35,39 @@ class Split(msgspec.Struct, frozen=True):
 
 
 class Tracks(msgspec.Struct, frozen=True):
-    """The tracks of a summary, in order, each with its name; where there is one alone, that is empty."""
+    """The tracks of a summary, in order, each with its name; where there is one alone, that is empty.
+
+    ``ends`` are what a release is followed by in a sentence: ``with transformers 4.57.6``.
+    """
 
     names: dict[Track, str]
+    ends: dict[Track, str]
 
     def name(self, one: Column | Boundary | OperatorChange) -> str:
         """What the track of a column, or of a change, is called; one that the summary does not have is named in full."""
         track = track_of(one)
-        return self.names[track] if track in self.names else _name(track, platform=True, beside=bool(track.beside))
+        full = ", ".join(_parts(track, platform=True, beside=bool(track.beside)))
+        return self.names.get(track, full)
+
+    def named(self, column: Column) -> str:
+        """A release, with what tells its track from the others."""
+        return f"{column.torch} {self.ends[track_of(column)]}".rstrip()
 
 
 def tracks(columns: Iterable[Column]) -> Tracks:
     """Name the tracks: by the platform where there are several, and by what stands beside torch where anything does."""
     there = sorted({track_of(column) for column in columns}, key=lambda track: track.place)
     platform, beside = len({track.platform for track in there}) > 1, any(track.beside for track in there)
-    return Tracks({track: _name(track, platform=platform, beside=beside) for track in there})
+    names = {track: ", ".join(_parts(track, platform=platform, beside=beside)) for track in there}
+    ends = {track: " with ".join(_parts(track, platform=platform, beside=beside)) for track in there}
+    return Tracks(names, ends if platform or not beside else {track: f"with {end}" for track, end in ends.items()})
 
 
-def _name(track: Track, *, platform: bool, beside: bool = True) -> str:
-    packages = beside_text(track.beside) or NOTHING
-    return ", ".join((*([track.platform] if platform else []), *([packages] if beside else [])))
+def _parts(track: Track, *, platform: bool, beside: bool) -> Iterator[str]:
+    if platform:
+        yield track.platform
+    if beside:
+        yield beside_text(track.beside) or NOTHING
 
 
 def platforms(summary: Summary) -> tuple[str, ...]:

@@ -94,9 +94,7 @@ def environment_names(summary: Summary) -> dict[str, str]:
     known = tracks(summary.environments)
     count = _alike(summary)
     return {
-        column.id: f"{column.torch} {known.name(column)}".rstrip()
-        if count[column.torch, track_of(column)] == 1
-        else column.id
+        column.id: known.named(column) if count[column.torch, track_of(column)] == 1 else column.id
         for column in sorted(summary.environments, key=lambda column: track_of(column).place)
     }
 

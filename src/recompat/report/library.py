@@ -10,7 +10,8 @@ from tabulate import tabulate
 
 from recompat.detection import Detection
 from recompat.model import Outcome
-from recompat.platforms import by_track
+from recompat.platforms import by_track, tracks
+from recompat.report.entries import span
 from recompat.report.links import case_link, file_link
 from recompat.report.markdown import code, escape, plain
 from recompat.report.notes import DETECTED, counted, detected
@@ -96,17 +97,17 @@ def _case(summary: Summary, line: Line) -> str:
 
 def _endings(summary: Summary, cells: Sequence[Cell]) -> Iterator[str]:
     """Neighbouring releases of a track with the same ending and the same claim, by the first and the last of them."""
-    releases = {column.id: column.torch for column in summary.environments}
-    for track, numbers in by_track(summary).items():
+    known = tracks(summary.environments)
+    names = {column.id: known.named(column) for column in summary.environments}
+    for numbers in by_track(summary).values():
         seen = [cells[number] for number in numbers if cells[number].outcome is not Outcome.NOT_RUN]
         for _, group in groupby(seen, key=lambda cell: (_ending(cell), cell.expectation)):
             run = list(group)
-            ends = " to ".join(dict.fromkeys((releases[run[0].environment], releases[run[-1].environment])))
+            where = span(names[run[0].environment], names[run[-1].environment])
             claim = run[0].expectation
             reason = f": {escape(claim.reason)}" if claim else ""
             link = f" [more]({claim.link})" if claim and claim.link else ""
-            where = escape(" with ".join(filter(None, (ends, track))))
-            yield f"{where}: **{escape(_ending(run[0]))}**{_message(run[-1])}{reason}{link}"
+            yield f"{escape(where)}: **{escape(_ending(run[0]))}**{_message(run[-1])}{reason}{link}"
 
 
 def _message(cell: Cell) -> str:

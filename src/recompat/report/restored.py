@@ -52,8 +52,7 @@ def render_restored(summary: Summary) -> str:
 
 def _table(summary: Summary, variant: str) -> str:
     known = tracks(summary.environments)
-    columns = (f"{column.torch} {known.name(column)}".rstrip() for column in summary.environments)
-    heading = ["setting", *map(escape, columns)]
+    heading = ["setting", *(escape(known.named(column)) for column in summary.environments)]
     rows = [
         [escape(row.restores.setting), *(_cell(row, cell) for cell in cells)]
         for row, cells in summary.lines()
