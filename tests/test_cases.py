@@ -104,6 +104,6 @@ def test_a_folder_without_case_files(tmp_path: Path) -> None:
         read_case_files(tmp_path / "absent")
 
 
-def test_a_file_of_megabytes_is_not_parsed(tmp_path: Path) -> None:
-    (tmp_path / "large.py").write_bytes(b"def case_a(): pass\n" + b"#" * (1 << 20))
-    assert read_case_file(tmp_path / "large.py").fault == "large.py has more than 1 MiB; divide it."
+def test_a_file_that_is_very_large_is_not_parsed(tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_bytes(b"def case_a(): pass\n" + b"#" * (1 << 19))
+    assert read_case_file(tmp_path / "large.py").fault == "large.py has more than 512 KiB; divide it."

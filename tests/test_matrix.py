@@ -143,6 +143,7 @@ def test_packages_follow_the_release(tmp_path: Path, version: str, packages: tup
         ("a = " + "[" * 5000, "is nested too deeply"),
         ("\n" + ".a" * 30 + " = 1", ", line 2, is not valid TOML: A key of more than 20 parts; mend that line."),
         ("a" + ' . "b"' * 30 + " = 1", ", line 1, is not valid TOML: A key of more than 20 parts"),
+        ("[torch]\ndefault = [0x" + "f" * 5000 + "]", "default #1 is a number of very many digits; write a release"),
         (f"a = '{'x' * (5 << 20)}'", "has more than 4 MiB, and is not read; make it smaller."),
         (with_torch(f'[sources]\nfind-links = ["{"x" * 5000}"]'), "is no folder; create it, or remove it here."),
         ("a = " + "9" * 5000, "is not valid TOML: Exceeds the limit"),

@@ -119,7 +119,7 @@ def test_a_pipe_is_no_file_and_is_not_waited_for(tmp_path: Path) -> None:
 def test_of_a_large_file_no_more_is_read_than_tells_that_it_is_large(tmp_path: Path) -> None:
     with (tmp_path / "large.py").open("wb") as file:
         file.truncate(100_000_000)
-    with pytest.raises(ConfigurationError, match="has more than 10,000,000 bytes"):
+    with pytest.raises(ConfigurationError, match="has more than 524,288 bytes"):
         read_script(str(tmp_path / "large.py"), tmp_path)
 
 

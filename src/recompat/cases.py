@@ -21,10 +21,10 @@ from recompat.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Case", "CaseFile", "read_case_file", "read_case_files"]
+__all__ = ["LARGEST", "Case", "CaseFile", "read_case_file", "read_case_files"]
 
 PREFIX = "case_"
-LARGEST = 1 << 20  # bytes of a file; parsing takes seconds for that many
+LARGEST = 1 << 19  # bytes of a file; Python's parser may take two hundred bytes of memory for each
 FAMILY = re.compile(r"[^\W_]\w*(?:-\w+)*")
 DEFINED = re.compile(rb"\b(?:def|class)[\s\\]+" + PREFIX.encode())
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -117,7 +117,7 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise _Fault(f" cannot be read ({error.strerror}); make it readable.") from error
     if len(content) > LARGEST:
-        raise _Fault(f" has more than {LARGEST >> 20} MiB; divide it.")
+        raise _Fault(f" has more than {LARGEST >> 10} KiB; divide it.")
     return content
 
 

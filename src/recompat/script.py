@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from recompat.cases import PREFIX, Case, CaseFile, read_case_file
+from recompat.cases import LARGEST, PREFIX, Case, CaseFile, read_case_file
 from recompat.errors import ConfigurationError
 from recompat.lookup import find_case
 from recompat.record import write_atomically
@@ -30,7 +30,6 @@ __all__ = ["Script", "read_script", "requirements"]
 
 BEGIN, END = "# /// script", "# ///"  # of a block of metadata (PEP 723)
 COMMENT = re.compile("#(?: |$)")
-LARGEST = 10_000_000  # bytes
 NAMELESS = "script.py"  # what comes from stdin, or has a name with line ends, escapes or bytes that are no text
 HIDES = ("torch.py", "numpy.py")  # its folder is the first place of imports
 

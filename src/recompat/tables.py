@@ -212,5 +212,8 @@ def _wanted(kind: object) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        return "a number of very many digits"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
