@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
+ROOT = Path(__file__).parents[1]
+
 project = "recompat"
 author = "The recompat authors"
 project_copyright = author
@@ -24,8 +26,8 @@ project_copyright = author
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown", ".py": "python"}
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/*.md", "matrix/cases/*.py", "benchmarks/*.py"]
-exclude_patterns = [".*", "**/_build", "src", "tests", "reports", "examples", "noxfile.py"]  # not walked
+include_patterns = ["*.md", "docs/*.md", "examples/*/README.md", "**/*.py"]
+exclude_patterns = [".*", "**/.*", "**/_build", "docs/conf.py", "src", "tests", "reports", "**/reports"]  # nor walked
 nitpicky = True
 myst_heading_anchors = 4
 
@@ -36,6 +38,7 @@ html_show_sphinx = False
 
 ORDER = (
     *("../README", "tutorial", "report", "cases", "guard", "ci", "library", "restored"),
+    *(f"../{path.parent.relative_to(ROOT)}/README" for path in sorted(ROOT.glob("examples/*/README.md"))),
     *("reference", "cli", "schemas", "architecture", "../CONTRIBUTING", "../CHANGELOG"),
 )
 BEGINS = re.compile(r"def |class |@")
