@@ -39,7 +39,7 @@ html_show_sphinx = False
 ORDER = (
     *("../README", "tutorial", "report", "cases", "guard", "ci", "library", "restored"),
     *(f"../{path.parent.relative_to(ROOT)}/README" for path in sorted(ROOT.glob("examples/*/README.md"))),
-    *("reference", "cli", "schemas", "architecture", "../CONTRIBUTING", "../CHANGELOG"),
+    *("reference", "cli", "schemas", "reliability", "architecture", "../CONTRIBUTING", "../CHANGELOG"),
 )
 BEGINS = re.compile(r"def |class |@")
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
