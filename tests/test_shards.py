@@ -24,6 +24,54 @@ if TYPE_CHECKING:
 OLD, NEW = record("2.9.1", result("a::x")), record("2.11.0", result("a::x"))
 
 
+WRITES_ELSEWHERE = (
+    *(
+        "..",
+        "../evil",
+        "..\\evil",
+        "/evil",
+        "\\\\host\\evil",
+        "C:\\evil",
+        "C:evil",
+        "~/evil",
+        "evil/",
+        "./evil",
+        "%2e%2e%2fevil",
+    ),
+    *("\0", "evil\0", "\n", "evil\x1b[31m", "\u202elive", "\u200b", "\ufeff"),
+    *(
+        "CON",
+        "Nul",
+        "AUX.json",
+        "com1:",
+        "LPT\u00b9",
+        "evil.",
+        "evil ",
+        " evil",
+        "evil::$DATA",
+        "EVIL",
+        "e" * 300,
+        "*",
+        "$(evil)",
+        "-",
+    ),
+    *(
+        "\u00e9",
+        "e\u0301",
+        "\uff45vil",
+        "\u0435vil",
+        "\ufb01",
+        "\u212a",
+        "\u0131",
+        "\u00df",
+        "\u2024\u2024",
+        "\u2215",
+        "\uff0f",
+    ),
+)
+"""Devices of Windows, whatever a system folds into another name, and what looks like something else."""
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
@@ -89,7 +137,13 @@ def test_folders_are_not_changed_and_what_is_damaged_or_foreign_is_named(tmp_pat
         {"torch": "/etc/2.9.1"},
         {"torch": "2.9.1 "},
         {"torch": "1!2.9.1"},
-        {"torch": "٢.9.1"},
+        *({"platform": name} for name in WRITES_ELSEWHERE),
+        *({"python": name} for name in WRITES_ELSEWHERE),
+        *({"torch": name} for name in WRITES_ELSEWHERE),
+        *({"torch": f"2.9.1+{name}"} for name in WRITES_ELSEWHERE),
+        *({"beside": {name: "1.0"}} for name in WRITES_ELSEWHERE),
+        *({"beside": {"numpy": f"1.0{name}"}} for name in (*WRITES_ELSEWHERE, ".", "+local", "rc 1")),
+        {"torch": "\u0662.9.1"},
     ],
 )
 def test_an_environment_that_would_name_another_file_is_refused(environment: dict[str, str]) -> None:
@@ -122,6 +176,30 @@ def test_nothing_is_written_outside_of_the_target(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*evil*"))
     assert sum("cannot be the name of a file" in remark for remark in remarks) == 2
     assert all("\n" not in remark for remark in remarks)
+
+
+def test_whatever_files_and_environments_are_called_they_come_to_nothing_elsewhere(tmp_path: Path) -> None:
+    shards, out = tmp_path / "a" / "shards", tmp_path / "b" / "c" / "records"
+    save_record(shards, NEW)
+    whole = encode_record(OLD)
+    for number, name in enumerate(one for one in WRITES_ELSEWHERE if not set(one) & {*"/\0"} and one != ".."):
+        place = shards / f"shard{number}"
+        place.mkdir()
+        for file in (
+            name,
+            f"{name}.json",
+            f"torch2.9.1-cp311-linux_x86_64{name}.json",
+            f"torch2.9.1-cp311-{name}.json",
+        ):
+            (place / file[-250:]).write_bytes(whole)
+            (place / f"{number}.json").write_bytes(disguised(OLD, platform=name))
+            (place / "torch2.9.1-cp311-LINUX_x86_64.json").write_bytes(disguised(OLD, platform="LINUX_x86_64"))
+    before = names(tmp_path / "a")
+    remarks = merge_folders([shards], None, out)
+    assert names(tmp_path / "a") == before
+    assert names(tmp_path / "b") == ["c", "c/records", "c/records/torch2.11.0-cp311-linux_x86_64.json"]
+    assert all(remark.isprintable() for remark in remarks)
+    assert len(remarks) > 3 * len(list(shards.iterdir())) - 5, "each file that was skipped is named"
 
 
 def test_links_pipes_and_what_is_too_large_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from recompat.record import LARGEST, BadRecord, load_record, load_records, save_
 from recompat.report.formats import SITE
 from recompat.report.moments import EPOCH, moment
 from recompat.report.text import clean
+from recompat.tracks import is_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,8 +86,15 @@ def newest_listing(folders: Iterable[Path], target: Path) -> None:
 def safe(environment: Environment) -> bool:
     """Whether an environment's id may name a file, on every system: no separator, no capital, no device."""
     name = environment.id
-    plain = ID.fullmatch(name) is not None and len(name) <= LONGEST_ID
-    return plain and str(Version(environment.torch)) == environment.torch
+    plain = len(name) <= LONGEST_ID and ID.fullmatch(name) is not None
+    return plain and _is_normal(environment.torch) and all(is_beside(*one) for one in environment.beside.items())
+
+
+def _is_normal(version: str) -> bool:
+    try:
+        return str(Version(version)) == version
+    except ValueError:
+        return False
 
 
 def _trusted(path: Path) -> Record:
