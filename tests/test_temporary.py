@@ -115,7 +115,7 @@ def test_a_half_written_file_is_removed_when_it_is_written_anew(tmp_path: Path) 
 
 def test_a_file_that_was_taken_for_left_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between its making and its locking another writer may remove it."""
-    taken = []
+    taken: list[Path] = []
 
     def held(path: Path) -> int | None:
         if not taken:

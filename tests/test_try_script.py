@@ -160,6 +160,17 @@ def test_a_process_that_dies_is_a_crash(source: str, detail: str, tried: Try) ->
     assert (trial.outcome, trial.detail) == (Outcome.CRASH, detail)
 
 
+def test_a_script_that_another_process_ended_runs_again(tried: Try, tmp_path: Path) -> None:
+    """It is ended the first time alone, as where memory ran out for a moment."""
+    mark = tmp_path / "mark"
+    once = f"import os, pathlib; mark = pathlib.Path({str(mark)!r}); first = not mark.exists(); mark.touch()"
+    assert tried(f"{once}\nif first: os.kill(os.getpid(), 9)").outcome is Outcome.PASS
+    mark.unlink()
+    assert tried(f"{once}\nif first: os.abort()").detail == "ended by SIGABRT at repro-1.py:2 in <module>"
+    mark.unlink()
+    assert tried(f"{once}\nif first: raise KeyboardInterrupt").outcome is Outcome.RAISES
+
+
 def test_where_it_died_stands_in_the_log_too(tried: Try, tmp_path: Path) -> None:
     tried("print('before', flush=True); import os; os.abort()")
     log = tmp_path / "logs" / "output.log"

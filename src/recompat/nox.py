@@ -16,12 +16,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import nox
 from packaging.version import Version
 
 from recompat.bound import end_with
+from recompat.command_line import in_parallel, is_worker, own, positional, will_probe
 from recompat.console import tell
 from recompat.ending import ends_well, heed_sigterm, leave
+from recompat.environment import drop_unused_environment
 from recompat.errors import ExitCode, Interrupted, RecompatError
 from recompat.options import parse_options
 from recompat.plan import Plan, show_summary
@@ -29,6 +32,7 @@ from recompat.project import Project
 from recompat.run_folder import RunFolder
 from recompat.tracks import Target, packed
 from recompat.unchanged import unchanged
+from recompat.verify import drop_left_verifications
 from recompat.watch import Watch
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["define_sessions"]
 
 LOCK = Path(".nox", "recompat.lock")
-WORKER = "--parallel-worker"  # what nox -j gives those that it starts
+REPORT = "sessions.json"
 EMPTY_ENVIRONMENT = 1 << 18  # bytes
 
 
@@ -57,11 +61,12 @@ def define_sessions(noxfile: Path | str) -> None:
     if run.mine:
         atexit.register(_close, run)
         sys.excepthook = functools.partial(_interrupted, run)
+        nox.options.report = nox.options.report or str(run.path / REPORT)
     with ends_well(run.note):  # a disk that is full, or Ctrl-C while an index is asked
         if not run.mine:
             run.join(project.root / LOCK)
             end_with(run.parent)
-        elif WORKER in _own():
+        elif is_worker():
             raise Interrupted("The nox that started this one has ended.")
         published = _unchanged(project, run)
         required = _Required() if published else _sessions(project, run)
@@ -98,11 +103,11 @@ def define_sessions(noxfile: Path | str) -> None:
 
 def _unchanged(project: Project, run: RunFolder) -> Summary | None:
     """What the last run published, where ``matrix`` alone is asked for and would make the same."""
-    named = [word for word in _own() if word.startswith(("probe", "watch", "report"))]
-    if not run.mine or named or not _will_probe():
+    named = [word for word in own() if word.startswith(("probe", "watch", "report"))]
+    if not run.mine or named or not will_probe():
         return None
     with contextlib.suppress(RecompatError):  # said by the session that it concerns
-        return unchanged(project, parse_options(_positional()))
+        return unchanged(project, parse_options(positional()))
     return None
 
 
@@ -110,6 +115,18 @@ def _shown(published: Summary) -> ExitCode:
     show_summary(published)
     tell(*published.notices)
     return published.exit_code
+
+
+class _Ended(msgspec.Struct):
+    name: str
+    result: str
+    signatures: list[str]
+
+
+class _Report(msgspec.Struct):
+    """What is read of the report that nox makes of its sessions."""
+
+    sessions: list[_Ended]
 
 
 class _Required(NamedTuple):
@@ -139,19 +156,20 @@ def _sessions(project: Project, run: RunFolder) -> _Required:
     What follows ``--`` may belong to another session: a fault in it is left to the session that it concerns.
     """
     try:
-        options = parse_options(_positional() if _will_probe() else [])
+        options = parse_options(positional() if will_probe() else [])
         if options.jobs:
             nox.options.parallel = options.jobs
-        if run.mine and (options.jobs or _in_parallel()):
+        if run.mine and (options.jobs or in_parallel()):
             tempfile.tempdir = str(run.path)  # nox keeps a folder for each child, which it leaves where it is killed
         plans = [kind(project, run, options) for kind in _kinds()]
-        if run.mine and _will_probe() and any(plan.works for plan in plans):
+        if run.mine and will_probe() and any(plan.works for plan in plans):
             with ends_well():
                 _check_room(project.root / ".nox")
                 run.hold(project.root / LOCK, _say_waiting)
+                _clear(project)
                 plans = [kind(project, run, options) for kind in _kinds()]  # another run may have done it meanwhile
                 for plan in plans:
-                    plan.prepare(in_parallel=_in_parallel())
+                    plan.prepare(in_parallel=in_parallel())
         required = {type(plan): [target.session for target in plan.pending] for plan in plans}
         targets = sorted({target for plan in plans for target in plan.known}, key=lambda target: target.place)
         return _Required(targets, required.get(Plan, []), required.get(Watch, []))
@@ -164,39 +182,9 @@ def _sessions(project: Project, run: RunFolder) -> _Required:
 
 def _kinds() -> Sequence[type[Plan]]:
     """What the sessions that are named plan for; unless told otherwise, the matrix."""
-    watches = any(word.startswith("watch") for word in _own())
-    others = any(word.startswith(("matrix", "probe")) for word in _own())
+    watches = any(word.startswith("watch") for word in own())
+    others = any(word.startswith(("matrix", "probe")) for word in own())
     return [kind for kind, named in ((Plan, others or not watches), (Watch, watches)) if named]
-
-
-def _positional() -> Sequence[str]:
-    return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-
-
-def _will_probe() -> bool:
-    """Whether probes will be started, so far as the command line tells: nox hands a noxfile no more.
-
-    A wrong guess does no harm: what has to be said beforehand is said late, or where it was not needed.
-    """
-    others = ("-s", "-e", "-k", "-t", "--session", "--keyword", "--tag")
-    chosen = any(word.startswith(others) for word in _own())
-    named = any(word.startswith(("matrix", "probe", "watch")) for word in (*_own(), *_by_default(chosen)))
-    lists = any(word.startswith(("-l", "--list")) for word in _own())
-    return named and not lists
-
-
-def _by_default(chosen: bool) -> Sequence[str]:
-    """The sessions that the noxfile itself has run, so far as it said so yet, where none was chosen."""
-    return () if chosen else tuple(map(str, nox.options.sessions or ()))
-
-
-def _in_parallel() -> bool:
-    """Whether sessions run in processes of their own, of which nox shows nothing until they end."""
-    return "NOX_PARALLEL" in os.environ or any(word.startswith(("-j", "--parallel")) for word in _own())
-
-
-def _own() -> Sequence[str]:
-    return sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
 
 
 def _check_room(folder: Path) -> None:
@@ -213,6 +201,13 @@ def _check_room(folder: Path) -> None:
         raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
+def _clear(project: Project) -> None:
+    """Remove what a killed run left: nobody else is at work here now."""
+    for left in (project.root / ".nox").glob("probe-torch-*"):
+        drop_unused_environment(left)
+    drop_left_verifications(project)
+
+
 def _say_waiting() -> None:
     tell("another run is at work in this checkout; waiting for its end.")
 
@@ -226,9 +221,20 @@ def _interrupted(run: RunFolder, kind: type[BaseException], error: BaseException
     _close(run)
 
 
+def _broken(report: Path) -> list[str]:
+    """The probe sessions that nox could not make an environment for, or whose process was killed: else they end well."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        ended = msgspec.json.decode(report.read_bytes(), type=_Report).sessions
+        return [max(one.signatures, key=len) for one in ended if one.name == "probe" and one.result == "failed"]
+    return []
+
+
 def _close(run: RunFolder) -> None:
     """At exit: hand on the exit code of a session that ran in a process of its own, where nox has only 0 and 1."""
     code = run.noted
+    if code is ExitCode.OK and (broken := _broken(run.path / REPORT)):
+        code = ExitCode.INCOMPLETE  # nox says 1, as for a case that is not as expected
+        tell(f"{' and '.join(broken)} came to no end; run it again.")
     run.remove()
     if code is not ExitCode.OK:
         sys.stdout.flush()

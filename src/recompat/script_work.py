@@ -8,19 +8,19 @@ import math
 import platform
 import re
 import shutil
-import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 from packaging.specifiers import SpecifierSet
 
-from recompat.events import ending, log_name
+from recompat.events import ending, from_outside, log_name
 from recompat.interpreters import running, supported_tags, tags_newest_first
 from recompat.mismatch import parse_disagreement, parse_mismatches
 from recompat.model import CaseResult, Outcome, Phase, Raised, Replay, Trial, TroubleKind, Warned
 from recompat.runner import probe_folder, run_probe
+from recompat.temporary import TemporaryFolder
 from recompat.wheels import EnvironmentTrouble
 from recompat.work import Work
 
@@ -112,25 +112,39 @@ class ScriptTry(CaseTry):
 
 
 def run_script(job: Job, script: Path, start: Spawn) -> Trial:
-    """Run a copy of a script in a folder of its own, and tell how it ended.
+    """Run a copy of a script in a folder of its own, and tell how it ended; once more where another process ended it.
 
     Raises:
         EnvironmentTrouble: it could not be started.
     """
     log = job.log.with_name("output.log")
-    with tempfile.TemporaryDirectory(prefix="recompat-", ignore_cleanup_errors=True) as folder:
-        out, place = Path(folder, "events.jsonl"), Path(folder, "work")
+    ran = _run(job, script, start, log)
+    if from_outside(ran.end) and not _named(ran.end, "raised"):
+        ran = _run(job, script, start, log)
+    if not _named(ran.end, "started"):
+        reason = f"The script was not run: its process {ending(ran.end)} before. The log is {log_name(log)}."
+        raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason)
+    return trial_of(ran.end, ran.seconds, job.timeout, ran.where)
+
+
+class _Ran(NamedTuple):
+    """How a run of a script ended, and where it was when a signal ended it."""
+
+    end: ProbeEnd
+    seconds: float
+    where: str
+
+
+def _run(job: Job, script: Path, start: Spawn, log: Path) -> _Ran:
+    with TemporaryFolder() as folder:
+        out, place = folder / "events.jsonl", folder / "work"
         place.mkdir()
         copy = Path(shutil.copyfile(script, place / script.name))
         begun = time.monotonic()
         patience = functools.partial(_patience, begun + job.timeout)
         end = run_probe(start, job.python, [str(probe_folder()), str(copy)], out, log, lambda _: patience())
         seconds = round(time.monotonic() - begun, 2)
-        stacks = _stacks(out.with_name(f"{out.name}.stacks"), log)
-    if not any(event.get("event") == "started" for event in end.events):
-        reason = f"The script was not run: its process {ending(end)} before. The log is {log_name(log)}."
-        raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason)
-    return trial_of(end, seconds, job.timeout, _where(stacks, place))
+        return _Ran(end, seconds, _where(_stacks(out.with_name(f"{out.name}.stacks"), log), place))
 
 
 def _patience(deadline: float) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recompat.project import Setup
     from recompat.sources import Sources
 
-__all__ = ["verify"]
+__all__ = ["drop_left_verifications", "verify"]
 
 PREFIX = ".verification-"
 
@@ -70,12 +70,17 @@ def verify(
     save_record(setup.project.records, msgspec.structs.replace(record, results=tuple(results)))
 
 
+def drop_left_verifications(project: Project) -> None:
+    """Remove what was left by a run that was killed; no other may be at work."""
+    for left in project.reports.glob(f"{PREFIX}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def _folder(project: Project, name: str) -> Iterator[Path]:
     """A folder of its own, of which the logs are kept; what a killed run left is removed."""
     folder, logs = project.reports / f"{PREFIX}{name}", project.logs / f"{name}-verification"
-    for left in project.reports.glob(f"{PREFIX}*"):
-        shutil.rmtree(left, ignore_errors=True)
+    drop_left_verifications(project)
     folder.mkdir(parents=True)
     try:
         yield folder
