@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recompat.model import Environment, Record, Run
+from faults.nasty import digested
+from recompat.model import Environment, Outcome, Record, Replay, Run
 from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record, write_atomically
 
+OLD = Path(__file__).parent / "samples" / "records" / "torch2.11.0-cp311-linux_x86_64.json"
 RECORD = Record(
     Environment("2.11.0", "cp311", "linux_x86_64", "cp311"), Run("0", "p", {}, "t", "t", {"installing": 1.5})
 )
@@ -145,3 +147,19 @@ def test_files_are_readable_by_others_as_the_umask_says(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_record_of_before_a_field_was_there_is_read_and_written_with_it(tmp_path: Path) -> None:
+    old = load_record(OLD)
+    assert b'"again"' not in OLD.read_bytes()
+    assert [result.trials[Replay.COLD].outcome for result in old.results] == [Outcome.RAISES, Outcome.DIFFERS]
+    path = save_record(tmp_path, old)
+    assert b'"again":null' in path.read_bytes()
+    assert msgspec.structs.replace(load_record(path), digest="") == msgspec.structs.replace(old, digest="")
+
+
+def test_a_field_that_only_a_later_recompat_knows_is_left_out_and_does_not_hinder(tmp_path: Path) -> None:
+    content = msgspec.json.decode(save_record(tmp_path, RECORD).read_bytes()) | {"more": {"of": "tomorrow"}}
+    path = tmp_path / "torch2.11.0-cp311-linux_x86_64.json"
+    path.write_bytes(digested(msgspec.json.encode(content)))
+    assert msgspec.structs.replace(load_record(path), digest="") == RECORD
