@@ -25,7 +25,7 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-ON_DEMAND = ("browser", "published")  # they need Chromium or npm
+ON_DEMAND = ("browser", "published", "tutorial")  # they need Chromium or npm, or download for many minutes
 
 
 def pytest_configure(config: pytest.Config) -> None:

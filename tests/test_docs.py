@@ -1,6 +1,6 @@
 """The pages: those that are made are as they would be made today, and whoever follows one sees what it says.
 
-Where a page installs PyTorch, the records that its commands left stand for that; ``-m wheels`` follows it without them.
+Where a page installs PyTorch, the records that its commands left stand for that; ``-m tutorial`` follows it without them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_a_page_can_be_followed_word_for_word(path: Path, clone: Path, offline: 
     walk(taken, clone, offline)
 
 
-@pytest.mark.wheels
+@pytest.mark.tutorial
 def test_the_tutorial_can_be_followed_on_real_wheels(clone: Path) -> None:
     walk(list(steps((DOCS / "tutorial.md").read_text(encoding="utf-8"))), clone, {**os.environ, "NO_COLOR": "1"})
 
