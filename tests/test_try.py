@@ -261,6 +261,7 @@ def test_of_several_cases_each_is_told_in_a_line() -> None:
     [
         ({"exception": "builtins.ModuleNotFoundError"}, "No release has that module"),
         ({"exception": "builtins.EOFError"}, "Standard input is empty"),
+        ({"message": "backend='inductor' raised: No module named 'setuptools'"}, "Old releases need setuptools"),
         ({"message": "InvalidCxxCompiler: No working C++ compiler found in"}, "torch.compile found no C++ compiler"),
     ],
 )

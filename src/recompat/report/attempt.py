@@ -28,6 +28,7 @@ MOST_FRAMES = 2
 LONGEST_COMMAND = 4_000
 LONGEST_HINT = 20_000  # characters of a message that are looked through
 NO_COMPILER = ("No working C++ compiler found", "InvalidCxxCompiler")
+NO_SETUPTOOLS = "No module named 'setuptools'"
 NEEDS_COMPILER = (
     "torch.compile found no C++ compiler, which it needs on the CPU: install g++ or clang++, or name one by the variable "
     "CXX. So this tells of the machine, and not of torch."
@@ -138,6 +139,8 @@ def _hints(found: Attempt) -> Iterator[str]:
         yield "What is not stuck, and only slow, needs another limit: --timeout SECONDS."
     if any(words in message for message in messages for words in NO_COMPILER):
         yield NEEDS_COMPILER
+    if any(NO_SETUPTOOLS in message for message in messages):
+        yield 'Old releases need setuptools for torch.compile and do not bring it: add --with "setuptools<81".'
 
 
 def _exact(step: Step) -> str:
