@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.project import CHECKPOINT_ERROR, add_case, nox
+from support.project import CHECKPOINT_ERROR, ROOT, add_case, nox
 from support.sessions import leftovers, said
 from support.wheels import build_package
 
@@ -149,3 +151,31 @@ def test_a_watch_compares_what_stands_beside_the_same_packages(axis: Project) ->
     ] == [("9.1.0", {"library": "1.0"}, "9.0.0", []), ("9.1.0", {"library": "2.0"}, "9.0.0", ["regressed"])]
     assert changes["releases"][1]["changes"][0]["state"] == "verified"
     assert "--torch 9.1.0 --axis library==2.0 --run" in " ".join(done.stdout.split())
+
+
+def recompat(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recompat", *arguments],
+        cwd=project.root,
+        env={**project.env, "PYTHONPATH": str(ROOT / "src")},
+        check=False,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+
+
+def test_a_bisection_and_a_reproduction_have_the_same_beside_torch(axis: Project) -> None:
+    ends = ("--from", "9.0.0", "--to", "9.1.0", "--axis", "library==2.0")
+    bisected = recompat(axis, "bisect", CASE, *ends)
+    assert bisected.returncode == 0, bisected.stdout + bisected.stderr
+    said_ = " ".join(bisected.stdout.split())
+    assert "pass until 9.0.0, CheckpointError from 9.1.0" in said_
+    assert "with library 2.0: 2 installed" in said_
+    assert f"recompat reproduce {CASE} --torch 9.1.0 --axis library==2.0" in said_
+    assert {record["environment"]["beside"]["library"] for record in axis.records().values()} == {"2.0"}
+
+    again = recompat(axis, "reproduce", CASE, "--torch", "9.1.0", "--axis", "library>=2", "--run")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "library==2.0" in again.stdout
+    assert "Reproduced: the outcome is the recorded one" in again.stdout
