@@ -158,7 +158,14 @@ def test_jobs_that_left_no_record_have_one_that_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[]", b"\xff", b'{"include":[{"torch":"2","os":"x","python":"3.11"}]}', b"[" * 9999]
+    "content",
+    [
+        *(b"", b"[]", b"\xff", b"[" * 9999, b'{"include":[{"torch":"2","os":"x","python":"3.11"}]}'),
+        *(
+            b'{"include":[{"torch":"%s","os":"ubuntu-24.04","python":"3.11"}]}' % torch
+            for torch in (b"/../../evil", b"2.9.1\\n", b" 2.9.1", b"1!2", b"2.%s" % (b"9" * 5000), b"NUL")
+        ),
+    ],
 )
 def test_what_is_no_plan_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_bytes(content)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from builders import PASSES, again, raises, result
+from builders import PASSES, again, raises, record, result
 from recompat.boundary import Boundary, BoundaryKind, Ending
 from recompat.errors import NothingSelected
 from recompat.model import Call, Change, Evidence, Outcome, Pass
@@ -96,6 +96,15 @@ def test_a_case_whose_file_is_gone_is_known_from_its_records(project: Project) -
     text = shown(project, "patterns::plain")
     assert "patterns.py is not here any more" in text
     assert outcomes(text).startswith("2.9.1 pass")
+
+
+@pytest.mark.parametrize("stem", ["../../../evil", "..\\evil", "a\0b", "é" * 300, "a/b"])
+def test_no_file_beside_the_case_files_is_read_whatever_a_record_calls_its_case(stem: str, project: Project) -> None:
+    (project.root.parent / "evil.py").write_text('def case_x():\n    "a secret"\n')
+    save_record(project.records, record("2.14.0", result(f"{stem}::x")))
+    text = shown(project, f"{stem}::x")
+    assert "is not here any more" in text
+    assert "secret" not in text
 
 
 def test_a_case_that_was_removed_from_its_file(project: Project) -> None:

@@ -11,8 +11,10 @@ from recompat import __version__
 from recompat.errors import ConfigurationError, NothingSelected
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
 from recompat.record import now
+from recompat.report.text import clean
 from recompat.runners import RUNNERS, known_os, known_python, python_tag, runner_tags
-from recompat.tracks import ALONE, Target, Written, is_beside, packed, target_of
+from recompat.shards import safe
+from recompat.tracks import ALONE, Target, Written, packed, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,13 +127,14 @@ def read_plan(path: Path) -> JobMatrix:
         for job in plan.include:
             known_os(job.os)
             known_python(job.python)
-            for name, version in packed(job.beside):
-                if not is_beside(name, version):
-                    raise ValueError(f"{name!r} {version!r} is no package with its version")
+            if not safe(job.environment):
+                raise ValueError(f"there is no {job.environment.id!r}")
     except OSError as error:
         raise ConfigurationError(f"--plan {path} cannot be read ({error.strerror}).") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise ConfigurationError(f"--plan {path} is not what recompat ci-matrix printed ({error}).") from error
+        raise ConfigurationError(
+            f"--plan {path} is not what recompat ci-matrix printed ({clean(str(error))})."
+        ) from error
     return plan
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -187,7 +188,10 @@ def _stand_in(project: Project, files: Sequence[CaseFile], result: CaseResult) -
     faulty = next((file for file in files if file.path.stem == stem and file.fault is not None), None)
     if faulty is not None:
         return msgspec.structs.replace(faulty, cases=(case,))
-    return CaseFile(project.cases / f"{stem}.py", result.sha256, (case,))
+    name = re.sub(r"\W", "_", stem)[
+        :100
+    ]  # a record may call its case as it likes; what is read is a file of the folder
+    return CaseFile(project.cases / f"{name}.py", result.sha256, (case,))
 
 
 def _evidence(records: Sequence[Record], case_id: str) -> dict[str, Evidence | None]:

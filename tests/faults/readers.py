@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ import msgspec
 from faults import seeds
 from recompat.blocks import Blocks
 from recompat.cases import CaseFile, read_case_file, read_case_files
-from recompat.ci_matrix import read_plan
+from recompat.ci_matrix import read_plan, unrecorded
 from recompat.compare import Side, diff
-from recompat.errors import RecompatError
+from recompat.errors import ConfigurationError, NothingSelected, RecompatError
 from recompat.events import evidence_of, trial_of
 from recompat.expectations import load_expectations
 from recompat.explain import Library, explain
@@ -159,6 +160,9 @@ def _reports(content: bytes) -> None:
             text.encode()
         known = read_known(project)
         show(known, record.environment.id, None, Paper(detail=1)).encode()
+        for result in record.results:
+            with contextlib.suppress(NothingSelected, ConfigurationError):  # its name is what a record says
+                show(known, result.case, None, Paper()).encode()
         show(known, cases[len(content) % len(cases)].id, record.environment.torch, Paper(detail=1)).encode()
     except RecompatError as error:
         raise Broken("What was accepted cannot be drawn.") from error
@@ -175,7 +179,13 @@ def _changes(content: bytes) -> None:
 
 
 def _plan(content: bytes) -> None:
-    read_plan(_file("plan.json", content))
+    """Jobs that left no record get one, in its place."""
+    plan, target = read_plan(_file("plan.json", content)), place() / "planned"
+    for record in unrecorded(plan, ()):
+        path = save_record(target, record)
+        if path.parent != target or not path.exists():
+            raise Broken(f"{path} is another place.")
+        path.unlink()
 
 
 def _matrix(content: bytes) -> None:
@@ -240,19 +250,19 @@ def _private(content: bytes) -> None:
 
 
 READERS = {
-    "record": Reader("record", _record, seeds.records, 120, seeds.words_of_records()),
-    "merge": Reader("record", _merge, seeds.records, 5, seeds.words_of_records()),
+    "record": Reader("record", _record, seeds.records, 80, seeds.words_of_records()),
+    "merge": Reader("record", _merge, seeds.records, 2, seeds.words_of_records()),
     "reports": Reader("record", _reports, seeds.records, 1, seeds.words_of_records()),
     "listing": Reader("json", _listing, seeds.listings, 200, ("releases", "previews", "date")),
-    "changes": Reader("json", _changes, seeds.changes, 120, ("releases", "torch", "complete")),
-    "plan": Reader("json", _plan, seeds.plans, 70, ("include", "environment", "os", "python")),
-    "matrix": Reader("toml", _matrix, seeds.matrices, 60, seeds.WORDS_OF_A_MATRIX),
-    "expectations": Reader("toml", _expectations, seeds.claims, 50, seeds.WORDS_OF_CLAIMS),
-    "pasted": Reader("text", _pasted, seeds.pasted, 80, seeds.WORDS_OF_A_MESSAGE),
-    "explained": Reader("text", _explained, seeds.pasted, 4, seeds.WORDS_OF_A_MESSAGE),
-    "script": Reader("text", _script, seeds.scripts, 40, seeds.WORDS_OF_A_SCRIPT),
-    "case-file": Reader("text", _case_file, seeds.case_files, 100, seeds.WORDS_OF_A_CASE),
-    "events": Reader("lines", _events, seeds.events, 120, seeds.words_of_records()),
-    "private": Reader("text", _private, seeds.private, 30, seeds.WORDS_OF_A_PATH),
+    "changes": Reader("json", _changes, seeds.changes, 170, ("releases", "torch", "complete")),
+    "plan": Reader("json", _plan, seeds.plans, 100, ("include", "environment", "os", "python")),
+    "matrix": Reader("toml", _matrix, seeds.matrices, 50, seeds.WORDS_OF_A_MATRIX),
+    "expectations": Reader("toml", _expectations, seeds.claims, 25, seeds.WORDS_OF_CLAIMS),
+    "pasted": Reader("text", _pasted, seeds.pasted, 40, seeds.WORDS_OF_A_MESSAGE),
+    "explained": Reader("text", _explained, seeds.pasted, 2, seeds.WORDS_OF_A_MESSAGE),
+    "script": Reader("text", _script, seeds.scripts, 30, seeds.WORDS_OF_A_SCRIPT),
+    "case-file": Reader("text", _case_file, seeds.case_files, 130, seeds.WORDS_OF_A_CASE),
+    "events": Reader("lines", _events, seeds.events, 150, seeds.words_of_records()),
+    "private": Reader("text", _private, seeds.private, 20, seeds.WORDS_OF_A_PATH),
 }
 """All of them; there is none of ``matrix.json``, which is written and never read."""
