@@ -76,6 +76,13 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Time recompat beside what people would otherwise do, in turns; ``-- [NAME] [--rounds N]``, and benchmarks/README.md."""
+    _install(session)
+    session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session(default=False)
 def lint(session: nox.Session) -> None:
     """Check style and format."""
     _install(session, "lint")
