@@ -122,6 +122,7 @@ def _setup(found: Reproduction) -> Setup:
         matrix=msgspec.structs.replace(setup.matrix, extras=(extra,)),
         files=(file,),
         cases=(case,),
+        lock=None,  # the versions are the recorded ones
     )
 
 

@@ -20,8 +20,10 @@ import msgspec
 
 from recompat.bound import bound, is_from_outside
 from recompat.index import without_login
+from recompat.lock import FILE, LockedPackage
 from recompat.model import TroubleKind
 from recompat.record import write_atomically
+from recompat.requirements import requirement_lines
 from recompat.sources import Source
 from recompat.tools import uv_binary
 from recompat.wheels import EnvironmentTrouble, Wheel
@@ -36,6 +38,7 @@ __all__ = [
     "drop_unused_environment",
     "keep_environment",
     "python_of",
+    "reason_of",
     "stamp",
     "take_environment",
     "wheel_digest",
@@ -57,15 +60,14 @@ REASON = re.compile(r"\s*(?:(?:error|cause|Caused by):|[\u00d7╰]\S*)\s*(?=\S)"
 class Build(msgspec.Struct, frozen=True):
     """What goes into an environment: the wheel, and the packages beside it.
 
-    ``stamp`` tells one local wheel from another that took its name. With ``wheels_only`` nothing is built from source, which
-    would run code of those packages outside of the environment.
+    ``stamp`` tells one local wheel from another that took its name. What is ``locked`` is all that may be installed.
     """
 
     release: str
     wheel: Wheel
     packages: tuple[str, ...]
     stamp: str = ""
-    wheels_only: bool = False
+    locked: tuple[LockedPackage, ...] = ()
 
 
 def python_of(location: Path) -> Path:
@@ -106,7 +108,8 @@ def build_environment(location: Path, build: Build, log: Path) -> None:
     """Install ``build`` at ``location``, replacing whatever stands there; once more where uv is ended from outside.
 
     A CUDA build is downloaded into a cache inside the environment, which goes with it: 5 GB that hardly anything else would
-    use. Set ``UV_CACHE_DIR`` to keep what is downloaded.
+    use. Set ``UV_CACHE_DIR`` to keep what is downloaded. Wheels alone are installed: to build a package would run code of its
+    own, outside of the environment and with all that uv is told.
 
     Raises:
         EnvironmentTrouble: with uv's own reason, in a sentence.
@@ -130,9 +133,9 @@ def _build(location: Path, build: Build, log: Path) -> None:
     drop_environment(location)
     _uv(["venv", "--no-project", "--python", build.wheel.executable, str(location)], build, os.environ, log)
     private = {"UV_CACHE_DIR": str(location / "uv-cache")} if build.wheel.source is Source.DEFAULT else {}
-    only = ["--only-binary", ":all:"] if build.wheels_only else []
-    install = ["pip", "install", "--python", str(python_of(location)), *only, _requirement(build), *build.packages]
-    _uv(install, build, {**private, **os.environ}, log)
+    hashes = ["--require-hashes"] if build.locked else []
+    install = ["pip", "install", "--python", str(python_of(location)), "--only-binary", ":all:", *hashes, "-r", "-"]
+    _uv(install, build, {**private, **os.environ}, log, "\n".join(requirement_lines(build)))
 
 
 def _encoded(build: Build) -> bytes:
@@ -173,25 +176,19 @@ def drop_unused_environment(location: Path) -> None:
         drop_environment(location)
 
 
-def _requirement(build: Build) -> str:
-    """The default index is resolved by uv itself; a wheel from elsewhere is named by its address, and its digest if known."""
-    offer, source = build.wheel.offer, build.wheel.source
-    if source is Source.DEFAULT:
-        return f"torch=={build.release}"
-    return f"torch @ {offer.url}" + (f"#sha256={offer.sha256}" if offer.sha256 else "")
-
-
-def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log: Path) -> None:
+def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log: Path, wanted: str = "") -> None:
+    """Run uv; ``wanted`` is what it reads as its requirements."""
     command = bound([uv_binary(), "--color=never", *arguments])
     with log.open("a", encoding="utf-8") as output:
         output.write(f"$ uv {LOGIN.sub('', ' '.join(arguments))}\n")
+        output.writelines(f"  {LOGIN.sub('', line)}\n" for line in wanted.splitlines())
         output.flush()
         start = output.tell()
         try:
             done = subprocess.run(
                 command,
                 env=environ,
-                stdin=subprocess.DEVNULL,
+                input=wanted.encode(),
                 stdout=output,
                 stderr=output,
                 timeout=INSTALL_SECONDS,
@@ -210,7 +207,7 @@ def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log:
 
 def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
     """Turn uv's failure into trouble of a kind, told by the words it uses."""
-    reason = _summary(said)
+    reason = reason_of(said)
     see = f"The log is {log.parent.name}/{log.name}."
     if os.strerror(errno.ENOSPC).lower() in said.lower():
         free = "free some space (about 8 GB for a CUDA build, 2 GB for a CPU build) and run it again"
@@ -227,10 +224,12 @@ def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
     ):
         what = f"torch {build.release} was not installed, the index is out of reach: {reason}"
         return EnvironmentTrouble(TroubleKind.UNREACHABLE, f"{what} Check the network and run it again.")
+    if build.locked:
+        see = f"{FILE} says what may be: recompat lock --torch {build.release} writes it anew. {see}"
     return EnvironmentTrouble(TroubleKind.INSTALL_FAILED, f"torch {build.release} was not installed: {reason} {see}")
 
 
-def _summary(said: str) -> str:
+def reason_of(said: str) -> str:
     """What uv says at the end: its first and its last reason, on one line and without the address of any index."""
     reasons = list(_reasons(said))
     text = ": ".join(dict.fromkeys([*reasons[:1], *reasons[-1:]]))

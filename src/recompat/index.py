@@ -43,6 +43,7 @@ T = TypeVar("T")
 
 CHECK_SECONDS = 3.0
 LIST_SECONDS = 60.0
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Unreachable(Exception):
@@ -163,7 +164,7 @@ def _offer(link: Link) -> Offer:
     return Offer(
         filename=link.filename,
         url=link.url_without_fragment,
-        sha256=next(iter(hashes.get("sha256", ())), None),
+        sha256=next(filter(SHA256.fullmatch, map(str.lower, hashes.get("sha256", ()))), None),
         yanked=link.is_yanked,
         uploaded=time.astimezone(dt.UTC).isoformat(timespec="seconds") if time else None,
     )

@@ -69,8 +69,9 @@ class Default(Row, frozen=True):
             yield "reason", "is empty; say why these cases are run by default."
 
 
-class _Run(Row, frozen=True):
+class _Run(Row, frozen=True, rename="kebab"):
     timeout: Annotated[float, msgspec.Meta(gt=0, le=DAY)] = 60.0
+    require_hashes: bool = False
 
 
 class _Sources(Row, frozen=True, rename="kebab"):
@@ -151,6 +152,7 @@ class Matrix(msgspec.Struct, frozen=True):
     index_urls: tuple[str, ...] = ()
     ci: Ci = Ci()
     axes: Axes = {}
+    require_hashes: bool = False
 
     @property
     def releases(self) -> tuple[Version, ...]:
@@ -181,4 +183,5 @@ def load_matrix(path: Path) -> Matrix:
         index_urls=file.sources.index_urls,
         ci=file.ci,
         axes=axes_of(file.axis),
+        require_hashes=file.run.require_hashes,
     )

@@ -45,6 +45,7 @@ class Options(msgspec.Struct, frozen=True):
     fail_on: FailOn | None = None
     exitfirst: bool = False
     axes: tuple[Requirement, ...] = ()
+    require_hashes: bool | None = None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -76,6 +77,12 @@ def parser() -> argparse.ArgumentParser:
         help="a further index, asked for torch before the others: PyTorch's test or nightly one",
     )
     add("-x", "--exitfirst", action="store_true", help="run no release after one that has an unexpected cell")
+    add(
+        "--require-hashes",
+        action="store_true",
+        default=None,
+        help="install what matrix/lock.toml has, by its digests, and nothing else",
+    )
     add("--keep", action="store_true", help="keep the environments, and use them again")
     add("--no-evidence", dest="evidence", action="store_false", help="do not watch: records then tell no cause")
     add("--isolation", choices=["fork", "process"], default=default_isolation(), help="how trials are kept apart")

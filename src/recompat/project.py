@@ -10,6 +10,7 @@ import msgspec
 
 from recompat.axes import Axes, fits, products, select_versions
 from recompat.cases import Case, CaseFile, read_case_files
+from recompat.lock import Lock, load_lock
 from recompat.matrix import Matrix, load_matrix
 from recompat.options import Options
 from recompat.private import scrub
@@ -45,6 +46,11 @@ class Project(msgspec.Struct, frozen=True):
         return self.root / "matrix" / "expectations.toml"
 
     @property
+    def lock(self) -> Path:
+        """What environments are made of, by digest."""
+        return self.root / "matrix" / "lock.toml"
+
+    @property
     def cases(self) -> Path:
         """The case files."""
         return self.root / "matrix" / "cases"
@@ -78,7 +84,7 @@ class Project(msgspec.Struct, frozen=True):
 class Setup(msgspec.Struct, frozen=True):
     """What was asked for, read and checked. ``cases`` are the selected ones; those of a faulty file are among them.
 
-    ``axes`` are the selected versions of what stands beside torch.
+    ``axes`` are the selected versions of what stands beside torch; with a ``lock``, nothing but what it has is installed.
     """
 
     project: Project
@@ -88,6 +94,7 @@ class Setup(msgspec.Struct, frozen=True):
     cases: tuple[Case, ...]
     probe_sha256: str
     axes: Axes = {}
+    lock: Lock | None = None
 
     @property
     def timeout(self) -> float:
@@ -121,6 +128,8 @@ class Setup(msgspec.Struct, frozen=True):
             terms["source"] = self.options.source
         if not self.options.evidence:
             terms["evidence"] = "off"
+        if self.lock is not None:
+            terms["lock"] = self.lock.digest(release)
         return {name: scrub(value) for name, value in terms.items()}
 
     def targets(self, releases: Iterable[Version]) -> tuple[Target, ...]:
@@ -157,7 +166,9 @@ def load_setup(project: Project, options: Options) -> Setup:
     default = default_cases(known, matrix.default_cases)
     cases = select_cases(known, options.keyword) if options.keyword else default
     axes = select_versions(matrix.axes, options.axes)
-    return Setup(project, options, matrix, files, cases, probe_digest(), axes)
+    locked = matrix.require_hashes if options.require_hashes is None else options.require_hashes
+    lock = load_lock(project.lock) if locked else None
+    return Setup(project, options, matrix, files, cases, probe_digest(), axes, lock)
 
 
 def probe_digest() -> str:

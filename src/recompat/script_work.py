@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-    from recompat.environment import Build
     from recompat.model import Facts, Record
     from recompat.runner import Event, ProbeEnd, Spawn
     from recompat.sources import Sources
@@ -63,9 +62,6 @@ class CaseTry(Work):
         if not self.asked.contains(facts.python_version, prereleases=True):
             raise _no_interpreter(self.asked, f"this release ran on {facts.python_version}")
         return facts
-
-    def _build(self, wheel: Wheel) -> Build:
-        return msgspec.structs.replace(super()._build(wheel), wheels_only=True)
 
 
 def for_python(sources: Sources, release: Version, asked: SpecifierSet) -> Sources:

@@ -87,7 +87,7 @@ def _digest(project: Project, options: Options, today: str) -> str:
 def _read(project: Project) -> Iterator[Path]:
     """What a matrix is made of."""
     yield from (project.matrix, project.expectations)
-    yield from (path for path in [project.listing] if path.exists())
+    yield from (path for path in (project.listing, project.lock) if path.exists())
     yield from sorted(project.cases.glob("*.py"))
     yield from sorted(project.records.glob("*.json"))
 

@@ -29,12 +29,16 @@ class EnvironmentTrouble(Exception):
 
 
 class Wheel(msgspec.Struct, frozen=True):
-    """A wheel and the interpreter for it: ``python`` is its tag; ``executable`` is a path, or a version for uv to fetch."""
+    """A wheel and the interpreter for it: ``python`` is its tag; ``executable`` is a path, or a version for uv to fetch.
+
+    ``digests`` are those that what is installed may have; without any, the source tells none.
+    """
 
     offer: Offer
     source: Source
     python: str
     executable: str
+    digests: tuple[str, ...] = ()
 
     @property
     def origin(self) -> str:
@@ -52,8 +56,9 @@ def choose_wheel(release: Version, sources: Sources) -> Wheel:
     for python, source, offer in _matches(release, sources):
         executable = find_interpreter(python)
         if executable:
-            return Wheel(offer, source, python, executable)
-        fetchable = fetchable or Wheel(offer, source, python, f"3.{python.removeprefix('cp3')}")
+            return Wheel(offer, source, python, executable, _digests(source, offer, sources))
+        version = f"3.{python.removeprefix('cp3')}"
+        fetchable = fetchable or Wheel(offer, source, python, version, _digests(source, offer, sources))
     if fetchable:
         return fetchable
     raise _trouble(release, sources)
@@ -67,6 +72,15 @@ def _matches(release: Version, sources: Sources) -> Iterator[tuple[str, Source, 
         fitting = ((s, o) for s, o in offered if o.yanked is yanked and not tags.isdisjoint(o.tags))
         for source, offer in itertools.islice(fitting, 1):
             yield python, source, offer
+
+
+def _digests(source: Source, offer: Offer, sources: Sources) -> tuple[str, ...]:
+    """Of a wheel that is named, its own; from the default index uv chooses one of the release's."""
+    offers = [offer]
+    if source is Source.DEFAULT:
+        offers = [one for one in sources.offers[source] if one.release == offer.release]
+    known = sorted({one.sha256 for one in offers if one.sha256})
+    return tuple(known) if all(one.sha256 for one in offers) else ()
 
 
 def _plain_first(offers: Iterable[Offer]) -> list[Offer]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import Version
 
 from recompat import __version__
@@ -25,6 +26,7 @@ from recompat.environment import (
 from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.judging import claims
+from recompat.lock import FILE
 from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
 from recompat.record import load_record, load_records, now, save_record
 from recompat.report.text import clean
@@ -160,13 +162,16 @@ class Work:
 
     def _build(self, wheel: Wheel) -> Build:
         packages = (*self._setup.matrix.packages_for(self._release), *self._target.requirements)
-        return Build(str(self._release), wheel, packages, stamp(wheel.offer.url))
+        lock = self._setup.lock
+        locked = lock.environment(self._target, wheel, platform_id(), packages).packages if lock else ()
+        return Build(str(self._release), wheel, packages, stamp(wheel.offer.url), locked)
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = read_facts(job, wheel.origin)
         digest = wheel_digest(self._location) or facts.distribution_sha256
         facts = msgspec.structs.replace(facts, distribution_sha256=digest)
         self._check_beside(facts)
+        self._check_locked(facts, wheel)
         found = {facts.imported, facts.packages.get("torch", facts.imported)}
         if any(_release(version) != self._release for version in found):
             names = " and ".join(sorted(map(clean, found)))
@@ -187,6 +192,18 @@ class Work:
                     f"{name} {version} was asked for beside torch {self._release}, and it is {clean(found)}; check where"
                     " its wheel comes from.",
                 )
+
+    def _check_locked(self, facts: Facts, wheel: Wheel) -> None:
+        """See that what was locked is there, and nothing else, where there is a lock."""
+        normal = functools.partial(canonicalize_version, strip_trailing_zero=False)
+        locked = {(canonicalize_name(one.name), normal(one.version)) for one in self._build(wheel).locked}
+        there = {(canonicalize_name(name), normal(version)) for name, version in facts.packages.items()}
+        if locked and there != locked:
+            names = ", ".join(sorted(clean(f"{name} {version}") for name, version in there ^ locked))
+            raise EnvironmentTrouble(
+                TroubleKind.WRONG_VERSION,
+                f"What was installed for torch {self._target} is not what {FILE} has: they differ in {names}.",
+            )
 
     def _also_stale(
         self, pending: Sequence[CaseAddress], earlier: Record | None, facts: Facts

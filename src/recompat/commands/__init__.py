@@ -13,6 +13,7 @@ from recompat.commands import (
     explain,
     init,
     library,
+    lock,
     merge,
     report,
     reproduce,
@@ -37,6 +38,7 @@ COMMANDS = {
     "restored": restored,
     "library": library,
     "accept": accept,
+    "lock": lock,
     "ci-matrix": ci_matrix,
     "merge": merge,
 }
