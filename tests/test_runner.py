@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,6 @@ from support.sessions import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from recompat.runner import Event, ProbeEnd
 
@@ -34,6 +34,13 @@ def run(tmp_path: Path, source: str, patience: float = 5, stop: threading.Event 
     return run_probe(python(source), tmp_path, [], tmp_path / "out", tmp_path / "log", lambda _: patience, stop=stop)
 
 
+DAEMON = """
+import subprocess
+
+process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+with open("daemon", "w") as file:
+    file.write(str(process.pid))
+"""
 WRITE = "import sys, os, time; out = open(sys.argv[1], 'ab', 0); "
 
 
@@ -100,6 +107,16 @@ def test_the_probe_gets_few_of_our_variables(tmp_path: Path, monkeypatch: pytest
     assert probe.wait() == 0
     wait_for(lambda: "PATH=" in _printed(tmp_path / "log"), "the variables are in the log")
     assert "SECRET_TOKEN" not in _printed(tmp_path / "log")
+
+
+def test_a_daemon_ends_with_its_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "__main__.py").write_text(DAEMON)
+    monkeypatch.setattr("recompat.runner.probe_folder", lambda: tmp_path)
+    out = tmp_path / "out"
+    end = run_probe(start_probe, Path(sys.executable), [], out, tmp_path / "log", lambda _: 60)
+    assert end.status == 0
+    daemon = int((tmp_path / "out.work" / "daemon").read_text())
+    wait_for(lambda: not _alive(daemon), "the daemon has ended")
 
 
 def test_endless_output_does_not_fill_the_disk(tmp_path: Path) -> None:

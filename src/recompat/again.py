@@ -109,7 +109,10 @@ def _setup(found: Reproduction) -> Setup:
     terms = found.record.run.options
     words = ["--rerun", "all", "--no-evidence"]
     words += [
-        word for name in ("timeout", "isolation", "source") if name in terms for word in (f"--{name}", terms[name])
+        word
+        for name in ("timeout", "isolation", "source", "memory")
+        if name in terms
+        for word in (f"--{name}", terms[name])
     ]
     setup = load_setup(found.known.project, parse_options(words))
     case = next(case for case in found.file.cases if case.id == found.case)

@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from recompat.axes import Axes, Axis, axes_of
 from recompat.index import is_index_url, without_login
+from recompat.memory import memory_size
 from recompat.runners import DEFAULT_OS, known_os, known_python, running_python
 from recompat.tables import Row, read_file
 from recompat.versions import covers
@@ -72,6 +73,14 @@ class Default(Row, frozen=True):
 class _Run(Row, frozen=True, rename="kebab"):
     timeout: Annotated[float, msgspec.Meta(gt=0, le=DAY)] = 60.0
     require_hashes: bool = False
+    memory: str | None = None
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        if self.memory is not None:
+            try:
+                memory_size(self.memory)
+            except ValueError as error:
+                yield "memory", f"is {error}; write one, or remove it."
 
 
 class _Sources(Row, frozen=True, rename="kebab"):
@@ -136,7 +145,7 @@ class _File(Row, frozen=True):
 
 
 class Matrix(msgspec.Struct, frozen=True):
-    """What ``matrix.toml`` says. Releases are in version order; ``timeout`` is in seconds; folders are resolved.
+    """What ``matrix.toml`` says. Releases are in order; ``timeout`` is in seconds, ``memory`` in bytes; folders are resolved.
 
     ``default_cases`` are ids, or ``file::*`` for all of a file; where there are none, every case runs by default. Each
     release is run with each version of each of ``axes``.
@@ -153,6 +162,7 @@ class Matrix(msgspec.Struct, frozen=True):
     ci: Ci = Ci()
     axes: Axes = {}
     require_hashes: bool = False
+    memory: int | None = None
 
     @property
     def releases(self) -> tuple[Version, ...]:
@@ -184,4 +194,5 @@ def load_matrix(path: Path) -> Matrix:
         ci=file.ci,
         axes=axes_of(file.axis),
         require_hashes=file.run.require_hashes,
+        memory=memory_size(file.run.memory) if file.run.memory else None,
     )

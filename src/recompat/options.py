@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from recompat.arguments import axis_selector, existing_folder, index_url
 from recompat.changes import FailOn
 from recompat.errors import ConfigurationError
+from recompat.memory import AVAILABLE, memory_size
 from recompat.near import no_option
 from recompat.report.formats import FORMATS, known_format
 from recompat.rerun import Rerun
@@ -46,6 +47,7 @@ class Options(msgspec.Struct, frozen=True):
     exitfirst: bool = False
     axes: tuple[Requirement, ...] = ()
     require_hashes: bool | None = None
+    memory: int | None = None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -87,6 +89,7 @@ def parser() -> argparse.ArgumentParser:
     add("--no-evidence", dest="evidence", action="store_false", help="do not watch: records then tell no cause")
     add("--isolation", choices=["fork", "process"], default=default_isolation(), help="how trials are kept apart")
     add("--timeout", type=_seconds, metavar="SECONDS", help="limit of a trial (matrix.toml says the default)")
+    add("--memory", type=_memory, metavar="SIZE", help="memory of each process of a trial, such as '4 GiB'")
     add("-q", "--quiet", action="store_true", help="no progress")
     add("-v", "--verbose", action="store_true", help="also say where the logs are")
     only = made.add_argument_group("nox -s report alone")
@@ -138,6 +141,15 @@ def _count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return value
+
+
+def _memory(text: str) -> int:
+    if not AVAILABLE:
+        raise argparse.ArgumentTypeError("memory can be limited on Linux alone")
+    try:
+        return memory_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _seconds(text: str) -> float:

@@ -12,6 +12,7 @@ from recompat.axes import Axes, fits, products, select_versions
 from recompat.cases import Case, CaseFile, read_case_files
 from recompat.lock import Lock, load_lock
 from recompat.matrix import Matrix, load_matrix
+from recompat.memory import AVAILABLE, memory_text
 from recompat.options import Options
 from recompat.private import scrub
 from recompat.runner import probe_folder
@@ -102,6 +103,11 @@ class Setup(msgspec.Struct, frozen=True):
         return self.options.timeout or self.matrix.timeout
 
     @property
+    def memory(self) -> int | None:
+        """The limit of each process of a trial, in bytes; None where there is none, or none can be set."""
+        return (self.options.memory or self.matrix.memory) if AVAILABLE else None
+
+    @property
     def index_urls(self) -> tuple[str, ...]:
         """Further indexes, most preferred first."""
         return (*self.options.index_urls, *self.matrix.index_urls)
@@ -128,6 +134,8 @@ class Setup(msgspec.Struct, frozen=True):
             terms["source"] = self.options.source
         if not self.options.evidence:
             terms["evidence"] = "off"
+        if self.memory is not None:
+            terms["memory"] = memory_text(self.memory)
         if self.lock is not None:
             terms["lock"] = self.lock.digest(release)
         return {name: scrub(value) for name, value in terms.items()}

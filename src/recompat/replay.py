@@ -137,7 +137,7 @@ class ReplayRun:
         arguments += [f"{case.path}::{case.name}" for case in cases]
         out = self._folder / f"{self._probes}.jsonl"
         patience = functools.partial(self._patience, forks=forks)
-        end = run_probe(job.spawn, job.python, arguments, out, job.log, patience, heard, self._stop)
+        end = run_probe(job.spawn, job.python, arguments, out, job.log, patience, heard, self._stop, job.memory)
         self._watched = False
         for event in end.events:
             if event["event"] == "evidence" and (case := str(event.get("case"))) in self._digests:

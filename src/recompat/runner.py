@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recompat.bound import bound
+from recompat.marked import end_marked
+from recompat.memory import limit_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +28,8 @@ LOG_BYTES = 4_000_000  # of what the probes of an environment print
 CHUNK = 65_536
 TERM_SECONDS = 1.0  # what a probe gets to end its trials, before it is killed
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "CXX")
+MARK = "RECOMPAT_PROBE"
+"""The variable that all has that a probe starts; its value is the file of the probe's events."""
 
 Event = dict[str, object]
 
@@ -71,10 +75,18 @@ def probe_folder() -> Path:
 
 
 def start_probe(python: Path, arguments: Sequence[str], log: Path, environ: Mapping[str, str] | None = None) -> Started:
-    """Start the probe by path. It gets a few of our environment variables and no more: it runs other people's code."""
+    """Start the probe by path. It gets a few of our environment variables and no more: it runs other people's code.
+
+    It works in an empty folder: what a case leaves or removes there is nobody's.
+    """
     flags = ["-I", "-X", "faulthandler"] + ([] if "--facts" in arguments else ["-B"])
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ} if environ is None else environ
-    return start_logged([str(python), *flags, str(probe_folder() / "__main__.py"), *arguments], log, passed_on)
+    command = [os.path.abspath(python), *flags, str(probe_folder() / "__main__.py"), *arguments]  # noqa: PTH100 - a link
+    if arguments[:1] != ["--out"]:
+        return start_logged(command, log, passed_on)
+    folder = Path(f"{arguments[1]}.work")
+    folder.mkdir()
+    return start_logged(command, log, {**passed_on, MARK: arguments[1]}, folder)
 
 
 def start_logged(command: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path | None = None) -> Started:
@@ -121,6 +133,7 @@ def run_probe(
     patience: Callable[[Event | None], float],
     heard: Callable[[Event], None] = lambda _: None,
     stop: threading.Event | None = None,
+    memory: int | None = None,
 ) -> ProbeEnd:
     """Run a probe to its end and read its events.
 
@@ -129,10 +142,13 @@ def run_probe(
         patience: how many seconds may follow an event (None before the first) before the probe is ended.
         heard: told each event as it comes.
         stop: once set, the probe is ended as if it had stalled.
+        memory: how many bytes each of its processes may have.
 
-    The probe's process group is ended in every case, an interrupt included.
+    The probe is ended in every case, an interrupt included, with all that it started: also what made itself a daemon.
     """
     probe = spawn(python, ["--out", str(out), *arguments], log)
+    if memory is not None:
+        limit_memory(probe.pid, memory)
     reader = _Reader(out)
     events: list[Event] = []
     stalled = False
@@ -153,6 +169,7 @@ def run_probe(
             time.sleep(POLL_SECONDS)
     finally:
         _end(probe)
+        end_marked(MARK, str(out))
         status = probe.wait()
     return ProbeEnd(tuple(events), status, stalled)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recompat.errors import ConfigurationError
+from recompat.marked import end_marked
 from recompat.runner import Started, start_logged, start_probe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["PASSED_ON", "Sandbox"]
 
@@ -21,8 +19,6 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "LD_LIBRARY_PAT
 RUNNER = Path(__file__).with_name("script_runner.py")
 MARK = "RECOMPAT_TRY"
 """The variable that all has that runs in a sandbox; its value is the sandbox's folder."""
-ROUNDS = 100  # of looking for what is left: it may start more meanwhile
-PAUSE = 0.01
 
 
 class Sandbox:
@@ -55,25 +51,8 @@ class Sandbox:
         return start_logged(command, log, self._environ(), Path(arguments[-1]).parent)
 
     def end_processes(self) -> None:
-        """End what is left of all that ran in here, also in a session of its own. On Linux, where processes tell of themselves.
-
-        What has made itself other variables is not found.
-        """
-        for _ in range(ROUNDS):
-            left = list(self._processes())
-            for process in left:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(process, signal.SIGKILL)
-            if not left:
-                return
-            time.sleep(PAUSE)
-
-    def _processes(self) -> Iterator[int]:
-        mark = os.fsencode(f"{MARK}={self._folder}")
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it has ended meanwhile, or is another user's
-                if mark in (process / "environ").read_bytes().split(b"\0"):
-                    yield int(process.name)
+        """End what is left of all that ran in here, also in a session of its own."""
+        end_marked(MARK, str(self._folder))
 
     def _environ(self) -> Mapping[str, str]:
         home, temporary = self._folder / "home", self._folder / "tmp"

@@ -138,7 +138,8 @@ def _run(job: Job, script: Path, start: Spawn, log: Path) -> _Ran:
         copy = Path(shutil.copyfile(script, place / script.name))
         begun = time.monotonic()
         patience = functools.partial(_patience, begun + job.timeout)
-        end = run_probe(start, job.python, [str(probe_folder()), str(copy)], out, log, lambda _: patience())
+        words = [str(probe_folder()), str(copy)]
+        end = run_probe(start, job.python, words, out, log, lambda _: patience(), memory=job.memory)
         seconds = round(time.monotonic() - begun, 2)
         return _Ran(end, seconds, _where(_stacks(out.with_name(f"{out.name}.stacks"), log), place))
 

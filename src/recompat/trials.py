@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from recompat.events import ending, from_outside, log_name
+from recompat.memory import memory_text
 from recompat.model import CaseResult, Facts, Outcome, Replay, TroubleKind
 from recompat.private import scrub
 from recompat.replay import IMPORT_LIMITS, ReplayRun
@@ -49,7 +50,8 @@ class CaseAddress(msgspec.Struct, frozen=True):
 class Job(msgspec.Struct, frozen=True):
     """What all trials of one environment have in common.
 
-    ``timeout`` is in seconds; ``cores`` is how many may work at once; with ``evidence``, each case is also watched.
+    ``timeout`` is in seconds; ``cores`` is how many may work at once; with ``evidence``, each case is also watched. ``memory`` is
+    the limit of each process, in bytes.
     """
 
     python: Path
@@ -59,6 +61,7 @@ class Job(msgspec.Struct, frozen=True):
     cores: int
     spawn: Spawn
     evidence: bool = True
+    memory: int | None = None
 
 
 def read_facts(job: Job, source: str) -> Facts:
@@ -70,7 +73,8 @@ def read_facts(job: Job, source: str) -> Facts:
     with TemporaryFolder() as folder:
         limit = job.timeout * IMPORT_LIMITS
         for name in ("facts.jsonl", "again.jsonl"):
-            end = run_probe(job.spawn, job.python, ["--facts"], folder / name, job.log, lambda _: limit)
+            out = folder / name
+            end = run_probe(job.spawn, job.python, ["--facts"], out, job.log, lambda _: limit, memory=job.memory)
             if not from_outside(end):
                 break
     events = {str(event["event"]): event for event in end.events}
@@ -90,7 +94,8 @@ def read_facts(job: Job, source: str) -> Facts:
     else:
         why = ending(end)
     kind = TroubleKind.PROBE_FAILED if from_outside(end) else TroubleKind.IMPORT_FAILED
-    raise EnvironmentTrouble(kind, f"import torch {why}. The log is {log_name(job.log)}.")
+    limited = f" in {memory_text(job.memory)} of memory" if job.memory else ""
+    raise EnvironmentTrouble(kind, f"import torch{limited} {why}. The log is {log_name(job.log)}.")
 
 
 def run_trials(job: Job, cases: Sequence[CaseAddress], heard: Callable[[Replay], None]) -> tuple[CaseResult, ...]:

@@ -238,6 +238,7 @@ class Work:
             cores=os.cpu_count() or 1,
             spawn=self._spawn,
             evidence=self._setup.options.evidence,
+            memory=self._setup.memory,
         )
 
     def _environment(self, python: str) -> Environment:
