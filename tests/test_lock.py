@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -138,3 +139,17 @@ def test_what_is_not_locked_is_told(asked: Asked, reason: str) -> None:
     with pytest.raises(EnvironmentTrouble) as caught:
         Lock((ALONE,)).environment(asked.target, asked.wheel, asked.platform, asked.beside)
     assert caught.value.trouble.reason.startswith(reason)
+
+
+def test_what_is_written_can_be_read_whatever_it_says(tmp_path: Path) -> None:
+    lock = Lock(
+        (LockedEnvironment("2.11.0", "\U0001f600\x7f", '"\\\n', (TORCH,), ("\x00\u2028",), {"numpy": "1.26.4"}),)
+    )
+    assert load_lock(written(tmp_path, render_lock(lock))) == lock
+
+
+def test_what_stands_beside_torch_is_a_package_with_its_version(tmp_path: Path) -> None:
+    for name, version in (("x\x1b[31m", "1"), ("numpy", "9" * 5_000), ("torch", "2")):
+        text = render_lock(Lock((BESIDE,))).replace('transformers = "4.57.6"', f'{json.dumps(name)} = "{version}"')
+        with pytest.raises(ConfigurationError, match="which is no package with its version"):
+            load_lock(written(tmp_path, text))

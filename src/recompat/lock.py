@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from packaging.utils import InvalidName, canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from recompat.errors import ConfigurationError
 from recompat.model import TroubleKind
 from recompat.private import scrub
 from recompat.report.text import clean
 from recompat.tables import Row, read_file
-from recompat.tracks import packed
+from recompat.toml import written
+from recompat.tracks import is_beside, packed
 from recompat.wheels import EnvironmentTrouble
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ class LockedEnvironment(Row, frozen=True):
         """Find an environment of no release, without torch, or with a package twice."""
         if _version(self.torch) is None:
             yield "torch", f'is {clean(self.torch)!r}; write a release such as "2.11.0".'
+        for name, version in self.beside.items():
+            if not is_beside(name, version):
+                yield "beside", f"has {clean(name)!r} at {clean(version)!r}, which is no package with its version."
         names = [_normal(package.name) for package in self.packages]
         if names.count("torch") != 1 or len(names) > len(set(names)):
             yield "packages", "names torch not once, or another package twice; recompat lock writes it anew."
@@ -163,16 +166,16 @@ def told(requirements: Sequence[str]) -> tuple[str, ...]:
 
 def _table(environment: LockedEnvironment) -> str:
     lines = ["[[environment]]"]
-    lines += [f"{name} = {json.dumps(getattr(environment, name))}" for name in ("torch", "python", "platform")]
+    lines += [f"{name} = {written(getattr(environment, name))}" for name in ("torch", "python", "platform")]
     if environment.beside:
         lines.append(f"beside = {_inline(dict(sorted(environment.beside.items())))}")
-    lines += [f"requires = {json.dumps(environment.requires)}", "packages = ["]
+    lines += [f"requires = {written(environment.requires)}", "packages = ["]
     lines += [f"    {_inline(msgspec.structs.asdict(package))}," for package in environment.packages]
     return "\n".join([*lines, "]", ""])
 
 
-def _inline(values: Mapping[str, object]) -> str:
-    return f"{{ {', '.join(f'{name} = {json.dumps(value)}' for name, value in values.items())} }}"
+def _inline(values: Mapping[str, Any]) -> str:
+    return f"{{ {', '.join(f'{name} = {written(value)}' for name, value in values.items())} }}"
 
 
 def _place(environment: LockedEnvironment) -> tuple[Version, object, str, str]:
@@ -186,7 +189,7 @@ def _trouble(reason: str) -> EnvironmentTrouble:
 def _version(text: str) -> Version | None:
     try:
         return Version(text)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number of thousands of digits
         return None
 
 

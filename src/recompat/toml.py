@@ -1,12 +1,16 @@
-"""Parsing TOML of others: within bounds of time and memory, and with one kind of fault."""
+"""TOML of others is parsed within bounds of time and memory, and with one kind of fault; texts are written so that they can be read."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["LARGEST", "parse_toml"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LARGEST", "parse_toml", "written"]
 
 LARGEST: Final = 4 << 20
 """Bytes of a file; parsing takes some seconds for that many."""
@@ -31,3 +35,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("It is nested too deeply") from None
+
+
+def written(value: str | Sequence[str]) -> str:
+    """Write a text, or a list of them: as JSON does, but for what stands beyond 16 bits, where TOML has no pairs of surrogates."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

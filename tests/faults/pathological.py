@@ -34,6 +34,8 @@ def pathological(reader: str, size: int) -> Iterator[tuple[str, bytes]]:
         case "matrix" | "expectations":
             yield from _toml(size)
             yield from (_of_a_matrix if reader == "matrix" else _of_claims)(size)
+        case "lock":
+            yield from (*_toml(size), *_of_a_lock(size))
         case "script":
             for name, text in (*_toml(size), *_blocks(size)):
                 yield name, text if text.startswith(b"#") else _block(text)
@@ -120,6 +122,18 @@ def _of_a_matrix(size: int) -> Iterator[tuple[str, bytes]]:
     yield "a folder of no name", head + b'[sources]\nfind-links = ["a\\u0000b"]'
     yield "an address of half a bracket", head + b'[sources]\ncpu-index = "http://[::1"\nindex-urls = ["http://[::1"]'
     yield "an interpreter of many digits", head + b'[ci]\npython = ["3.' + b"9" * 5_000 + b'"]'
+
+
+def _of_a_lock(size: int) -> Iterator[tuple[str, bytes]]:
+    head = b'lock-version = 1\n[[environment]]\npython = "cp311"\nplatform = "linux_x86_64"\n'
+    package = b'{name = "torch", version = "2", sha256 = ["' + b"a" * 64 + b'"]},'
+    yield "a version of many digits", head + b"packages = [" + package + b']\ntorch = "2.' + b"9" * 5_000 + b'"'
+    yield "a package of many digits", head + b'torch = "2"\npackages = [' + package.replace(b"2", b"9" * 5_000) + b"]"
+    yield "many packages", head + b'torch = "2"\npackages = [' + package * (size // len(package)) + b"]"
+    yield (
+        "something beside of many digits",
+        head + b'torch = "2"\nbeside = {a = "' + b"9" * 5_000 + b'"}\npackages = [' + package + b"]",
+    )
 
 
 def _of_claims(size: int) -> Iterator[tuple[str, bytes]]:

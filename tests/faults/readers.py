@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from packaging.version import Version
 
 from faults import seeds
 from recompat.blocks import Blocks
@@ -24,6 +25,7 @@ from recompat.expectations import load_expectations
 from recompat.explain import Library, explain
 from recompat.judging import judged
 from recompat.listing import load_listing
+from recompat.lock import load_lock, render_lock
 from recompat.matrix import Matrix, load_matrix
 from recompat.pasted import read_messages, read_text
 from recompat.private import may_be_private, scrub
@@ -192,6 +194,19 @@ def _matrix(content: bytes) -> None:
     load_matrix(_file("matrix.toml", content))
 
 
+def _lock(content: bytes) -> None:
+    """What a lock says is what it says again when it is written."""
+    lock = load_lock(_file("lock.toml", content))
+    for one in lock.environments:
+        lock.digest(Version(one.torch))
+    try:
+        again = load_lock(_file("lock.toml", render_lock(lock).encode()))
+    except RecompatError as error:
+        raise Broken("What is written cannot be read.") from error
+    if again != lock:
+        raise Broken("A lock that nobody changed is not what it was.")
+
+
 def _expectations(content: bytes) -> None:
     """Claims that hold are those that ``recompat accept`` edits, and it must give back what it was given."""
     load_expectations(_file("expectations.toml", content), *seeds.speak_of())
@@ -250,19 +265,20 @@ def _private(content: bytes) -> None:
 
 
 READERS = {
-    "record": Reader("record", _record, seeds.records, 80, seeds.words_of_records()),
+    "record": Reader("record", _record, seeds.records, 50, seeds.words_of_records()),
     "merge": Reader("record", _merge, seeds.records, 2, seeds.words_of_records()),
     "reports": Reader("record", _reports, seeds.records, 1, seeds.words_of_records()),
-    "listing": Reader("json", _listing, seeds.listings, 200, ("releases", "previews", "date")),
-    "changes": Reader("json", _changes, seeds.changes, 170, ("releases", "torch", "complete")),
-    "plan": Reader("json", _plan, seeds.plans, 100, ("include", "environment", "os", "python")),
-    "matrix": Reader("toml", _matrix, seeds.matrices, 50, seeds.WORDS_OF_A_MATRIX),
-    "expectations": Reader("toml", _expectations, seeds.claims, 25, seeds.WORDS_OF_CLAIMS),
-    "pasted": Reader("text", _pasted, seeds.pasted, 40, seeds.WORDS_OF_A_MESSAGE),
+    "listing": Reader("json", _listing, seeds.listings, 197, ("releases", "previews", "date")),
+    "changes": Reader("json", _changes, seeds.changes, 230, ("releases", "torch", "complete")),
+    "plan": Reader("json", _plan, seeds.plans, 130, ("include", "environment", "os", "python")),
+    "matrix": Reader("toml", _matrix, seeds.matrices, 30, seeds.WORDS_OF_A_MATRIX),
+    "lock": Reader("toml", _lock, seeds.locks, 10, seeds.WORDS_OF_A_LOCK),
+    "expectations": Reader("toml", _expectations, seeds.claims, 15, seeds.WORDS_OF_CLAIMS),
+    "pasted": Reader("text", _pasted, seeds.pasted, 25, seeds.WORDS_OF_A_MESSAGE),
     "explained": Reader("text", _explained, seeds.pasted, 2, seeds.WORDS_OF_A_MESSAGE),
-    "script": Reader("text", _script, seeds.scripts, 30, seeds.WORDS_OF_A_SCRIPT),
+    "script": Reader("text", _script, seeds.scripts, 15, seeds.WORDS_OF_A_SCRIPT),
     "case-file": Reader("text", _case_file, seeds.case_files, 130, seeds.WORDS_OF_A_CASE),
-    "events": Reader("lines", _events, seeds.events, 150, seeds.words_of_records()),
-    "private": Reader("text", _private, seeds.private, 20, seeds.WORDS_OF_A_PATH),
+    "events": Reader("lines", _events, seeds.events, 160, seeds.words_of_records()),
+    "private": Reader("text", _private, seeds.private, 3, seeds.WORDS_OF_A_PATH),
 }
 """All of them; there is none of ``matrix.json``, which is written and never read."""

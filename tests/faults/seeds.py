@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from builders import record, result
 from recompat.cases import CaseFile, read_case_files
+from recompat.lock import Lock, LockedEnvironment, LockedPackage, render_lock
 from recompat.model import CaseResult, Record, Replay, Trial
 from recompat.record import encode_record, load_record
 from recompat.tables import read_toml
@@ -29,6 +30,21 @@ NAME = "torch2.11.0-cp311-linux_x86_64.json"
 WORDS_OF_A_MATRIX = (
     *("torch", "run", "sources", "extras", "default", "ci", "axes", "known", "timeout", "cpu-index", "find-links"),
     *("index-urls", "packages", "reason", "cases", "os", "python", "[torch]", "[[extras]]", "[[axes]]"),
+)
+WORDS_OF_A_LOCK = (
+    *(
+        "lock-version",
+        "torch",
+        "python",
+        "platform",
+        "requires",
+        "packages",
+        "name",
+        "version",
+        "sha256",
+        "[[environment]]",
+    ),
+    *("beside", f'"{"0" * 64}"', '{ name = "numpy", version = "1", sha256 = [] }', "environment"),
 )
 WORDS_OF_CLAIMS = (
     *("torch", "outcome", "reason", "exception", "link", "warns", "until", "sdpa_policy", "sdpa_policy.default_policy"),
@@ -205,6 +221,15 @@ def matrices() -> list[bytes]:
         'reason = "why"\n[[default]]\ncases = ["a::b"]\nreason = "why"\n[ci]\nos = ["ubuntu-24.04"]\npython = ["3.11"]\n'
     )
     return [everything.encode()]
+
+
+def locks() -> list[bytes]:
+    """What ``recompat lock`` writes."""
+    packages = tuple(
+        LockedPackage(name, version, ("a" * 64,)) for name, version in (("torch", "2.11.0"), ("numpy", "1.26.4"))
+    )
+    one = LockedEnvironment("2.11.0", "cp311", "linux_x86_64", packages, ("numpy<2",))
+    return [render_lock(Lock((one, msgspec.structs.replace(one, python="cp312", beside={"numpy": "1.26.4"})))).encode()]
 
 
 @cache

@@ -34,7 +34,8 @@ __all__ = ["TIMES", "run"]
 TIMES = 1_000
 IN_A_FILE = 25
 KILLS = 3  # of each machine
-GROWTH = 1.2  # how much more memory the last releases may take than the first ones
+GROWTH = 1.2  # how much more memory the last releases of a process may take than its first ones
+FEW = 2
 FILE = """\
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -136,7 +137,7 @@ class Machine:
         self.tally = tally
         self.releases = releases
         self._size = size
-        self._peaks: list[tuple[int, float]] = []
+        self._peaks: list[dict[int, float]] = []
         _fill(project, size, releases)
 
     def run(self, draw: random.Random) -> None:
@@ -157,10 +158,12 @@ class Machine:
 
     def _until(self, most: float | None) -> int:
         """Run to the end, or until so many records are there and a part of the next; return the exit code."""
+        peaks: dict[int, float] = {}
+        self._peaks.append(peaks)
         with _started(self.project, ["-m", "nox", "-s", "matrix"]) as process:
             while process.poll() is None:
                 done = len(self._records())
-                self._peaks.append((done, _rss(process.pid)))
+                peaks[done] = max(peaks.get(done, 0.0), _rss(process.pid))
                 if most is not None and done >= most:
                     time.sleep((most % 1) * 2)
                     self.tally.injected += 1
@@ -172,16 +175,16 @@ class Machine:
         return sorted((self.project.reports / "records").glob("*.json"))
 
     def _memory(self) -> str:
-        """Compare what the run took when few records were there with what it took when nearly all were."""
-        peaks = {
-            done: max(mib for at, mib in self._peaks if at == done) for done in sorted({at for at, _ in self._peaks})
-        }
-        middle = [mib for done, mib in peaks.items() if 0 < done < len(self.releases)]
-        early, late = middle[: len(middle) // 4 + 1], middle[-(len(middle) // 4 + 1) :]
-        if max(late) > GROWTH * max(early):
-            self.tally.wrong.append(f"{self.project.root.name}: from {max(early):.0f} MiB to {max(late):.0f} MiB")
-        whole = max(peaks.values())
-        return f"{max(early):.0f} MiB at first, {max(late):.0f} MiB at last, {whole:.0f} MiB where all is judged"
+        """Compare what each process took for its first releases with what it took for its last; it judges at its end."""
+        told = []
+        for peaks in self._peaks:
+            probing = [mib for done, mib in sorted(peaks.items()) if done < len(self.releases)]
+            if len(probing) > FEW:
+                early, late = max(probing[:FEW]), max(probing[-FEW:])
+                told.append(f"{early:.0f} to {late:.0f} MiB in {len(probing)} releases")
+                if late > GROWTH * early:
+                    self.tally.wrong.append(f"{self.project.root.name} grew: {told[-1]}")
+        return f"{', '.join(told)}; {max(mib for peaks in self._peaks for mib in peaks.values()):.0f} MiB where all is judged"
 
     def _leave(self) -> None:
         left = [*leftovers(self.project.root, Path(self.project.env["TMPDIR"])), *of_run(self.project.env["HOME"], 0)]
