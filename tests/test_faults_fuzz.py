@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 FOUND = Path(__file__).parent / "samples" / "fuzz"
 SEED = 1729
-TIMES = {"reports": 8, "merge": 30, "explained": 30}
-LONG = 100_000  # bytes: what takes the square of that takes minutes
+TIMES = {"reports": 4, "merge": 20, "explained": 20, "private": 40}
+LONG = 40_000  # bytes: what takes the square of that takes minutes
 SECONDS = 3.0
 WRITABLE = [text for text in TEXTS if text != "\ud800"]
 
