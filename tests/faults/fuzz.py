@@ -28,7 +28,7 @@ def run(times: int, seed: int) -> Tally:
     with tempfile.TemporaryDirectory(prefix="faults-fuzz-") as folder:
         for name, reader in READERS.items():
             out = Path(folder, f"{name}.json")
-            said = _fuzzed(name, max(times * reader.share // 1_000, 1), seed, out)
+            said = _fuzzed(name, max(times * reader.share // 10_000, 1), seed, out)
             if out.exists():
                 ran = Ran(**json.loads(out.read_bytes()))
                 tally.injected += ran.executions
