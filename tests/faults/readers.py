@@ -38,7 +38,9 @@ from recompat.report.explain_text import render_explain_text
 from recompat.report.formats import FORMATS
 from recompat.report.json import render_json
 from recompat.report.page import Paper
+from recompat.runner import ProbeEnd
 from recompat.script import read_script
+from recompat.script_work import trial_of as trial_of_script
 from recompat.shards import merge_folders, newest_listing
 from recompat.show import read_known, show
 from recompat.summary import Summary
@@ -244,7 +246,8 @@ def _case_file(content: bytes) -> None:
 
 
 def _events(content: bytes) -> None:
-    """Lines that a case may have written into the file of its probe."""
+    """Lines that a case, or a script, may have written into the file of those who run it."""
+    heard = []
     for line in content.splitlines():
         try:
             event: dict[str, Any] = msgspec.json.decode(line, type=dict[str, object])
@@ -252,6 +255,8 @@ def _events(content: bytes) -> None:
             continue
         event = {"case": "a::b", "sha256": "", **event}
         msgspec.json.encode((trial_of(event, {}), evidence_of(event, {})))
+        heard.append(event)
+    msgspec.json.encode(trial_of_script(ProbeEnd(tuple(heard), len(content) % 3 - 1, False), 1.0, 60.0))
 
 
 def _private(content: bytes) -> None:

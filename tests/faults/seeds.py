@@ -266,9 +266,18 @@ def case_files() -> list[bytes]:
 
 
 def events() -> list[bytes]:
-    """What probes wrote on real releases."""
+    """What probes wrote on real releases, and what a script's runner writes."""
     lines = (ROOT / "tests" / "samples" / "2.11.0.jsonl").read_bytes().splitlines()
-    return [b"\n".join(lines[place : place + 3]) for place in range(0, len(lines), 3)]
+    raised = {"type": "builtins.ValueError", "phase": "forward", "message": "no", "frames": ["a.py:1 in f"]}
+    told = (
+        {"event": "started"},
+        {"event": "warned", "category": "builtins.UserWarning", "text": "mind"},
+        {"event": "raised", "raised": raised, "at_exit": False},
+        {"event": "exit", "message": "3"},
+        {"event": "end"},
+    )
+    script = b"\n".join(json.dumps(event).encode() for event in told)
+    return [script, *(b"\n".join(lines[place : place + 3]) for place in range(0, len(lines), 3))]
 
 
 def private() -> list[bytes]:
