@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from recompat.errors import ExitCode
-from recompat.run_folder import VARIABLE, RunFolder
+from recompat.run_folder import VARIABLE, RunFolder, holder_of
 from recompat.sources import Sources
 
 if TYPE_CHECKING:
@@ -46,18 +48,35 @@ def test_a_child_shares_the_folder_and_its_exit_code_is_handed_on(run: RunFolder
 
 
 def test_one_run_at_a_time_in_a_checkout(run: RunFolder, tmp_path: Path) -> None:
-    run.hold(tmp_path / "lock", lambda: pytest.fail("nobody holds it"))
+    run.hold(tmp_path / "lock", lambda _: pytest.fail("nobody holds it"))
     code = f"""
 from pathlib import Path
 from recompat.run_folder import RunFolder
-RunFolder().hold(Path({str(tmp_path / "lock")!r}), lambda: print("waiting", flush=True))
+RunFolder().hold(Path({str(tmp_path / "lock")!r}), lambda who: print(f"waiting{{who}}", flush=True))
 print("mine")
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
-        assert other.stdout.readline() == "waiting\n"
+        told = re.fullmatch(r"waiting \(process ([0-9]+), since ([0-9T:+-]+)\)\n", other.stdout.readline())
+        assert told
+        assert told[1] == str(os.getpid())
+        assert abs(datetime.fromisoformat(told[2]) - datetime.now(UTC)) < timedelta(minutes=5)
         run._lock.release()  # as the end of this process would
         assert other.stdout.readline() == "mine\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"1 \x1b[31m", b"one 2026-11-30T00:00:00+00:00", b"1" * 1000])
+def test_what_else_stands_where_the_holder_is_named_is_not_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "recompat.holder").write_bytes(content)
+    assert holder_of(tmp_path / "recompat.holder") == ""
+
+
+def test_who_held_it_is_forgotten_at_the_end(tmp_path: Path) -> None:
+    run = RunFolder()
+    run.hold(tmp_path / "lock", lambda _: None)
+    assert holder_of(tmp_path / "lock.holder").startswith(f" (process {os.getpid()}, since ")
+    run.remove()
+    assert not (tmp_path / "lock.holder").exists()
 
 
 def test_a_child_of_a_run_keeps_others_out_as_long_as_it_lives(run: RunFolder, tmp_path: Path) -> None:
@@ -65,6 +84,7 @@ def test_a_child_of_a_run_keeps_others_out_as_long_as_it_lives(run: RunFolder, t
     lock = tmp_path / "lock"
     code = f"""
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from recompat.run_folder import RunFolder
 run = RunFolder()

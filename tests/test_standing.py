@@ -7,7 +7,7 @@ import pytest
 from packaging.version import Version
 
 from recompat.model import CaseResult, Environment, Facts, Outcome, Record, Replay, Run, Trial, Trouble, TroubleKind
-from recompat.standing import merge_results, pending_cases, record_of, superseded
+from recompat.standing import dated, merge_results, most_telling, pending_cases, record_of, superseded
 from recompat.tracks import Target
 from recompat.trials import CaseAddress
 
@@ -101,3 +101,34 @@ def test_trouble_leaves_earlier_results_as_they_are() -> None:
     trouble = msgspec.structs.replace(record(), facts=None, trouble=Trouble(TroubleKind.UNREACHABLE, "No network."))
     merged = merge_results(trouble, record(result(A)), {A.id: "sha"})
     assert (merged.results, merged.facts, merged.trouble) == ((result(A),), FACTS, trouble.trouble)
+
+
+AHEAD, NOW = "2027-11-30T00:00:00+00:00", "2026-11-30T00:00:00+00:00"
+
+
+def test_what_was_run_while_the_clock_was_ahead_does_not_win() -> None:
+    """Both speak for cp311: one is its own, the other one's interpreter was chosen in its place."""
+    earlier, later = record(result(A), finished=AHEAD), record(result(B), python="cp312", finished=NOW)
+    assert most_telling([earlier, later]) is earlier
+    put_right = dated(later, [earlier])
+    assert most_telling([earlier, put_right]) is put_right
+    assert put_right.run.finished == "2027-11-30T00:00:01+00:00"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        record(result(A), python="cp312", finished=AHEAD),  # of the same environment: it is overwritten
+        record(result(A), python="cp313", host="cp313", finished=AHEAD),
+        record(result(A), finished="some day"),
+        record(result(A), finished="9999-12-31T23:59:59+00:00"),
+    ],
+)
+def test_a_date_stays_where_it_has_to_win_over_none(other: Record) -> None:
+    mine = record(result(B), python="cp312", finished=NOW)
+    assert dated(mine, [other]) is mine
+
+
+def test_what_is_no_date_is_the_oldest() -> None:
+    known, unknown = record(result(A), finished=NOW), record(result(A), finished="some day")
+    assert most_telling([unknown, known]) is known

@@ -95,8 +95,8 @@ class _Trying:
         nox = self._span.setup.project.root / ".nox"
         folder = nox / "bisect"
         folder.mkdir(parents=True, exist_ok=True)
-        waiting = "another run is at work in this checkout; waiting for its end."
-        self._run.hold(nox / "recompat.lock", lambda: tell(waiting))
+        waiting = "another run is at work in this checkout{}; waiting for its end."
+        self._run.hold(nox / "recompat.lock", lambda who: tell(waiting.format(who)))
         for left in folder.iterdir():
             drop_unused_environment(left)
         return folder

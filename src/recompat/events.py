@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["ending", "evidence_of", "from_outside", "log_name", "trial_of", "unwatched", "was_killed"]
 
 KILLED = re.compile(r"(?:The watched trial )?ended by (SIG[A-Z0-9]+)\.?")
-MOST_SECONDS = 86_400.0  # no trial has more
 OTHER_FILE = "The case file was changed while it was run; run it again."
 
 
@@ -34,8 +33,6 @@ def trial_of(event: Event, digests: Mapping[str, str]) -> Trial:
         trial = msgspec.convert(event, Trial)
     except msgspec.ValidationError as error:
         return Trial(Outcome.CRASH, 0.0, detail=f"left a result that cannot be read ({error})")
-    seconds = min(max(trial.seconds, 0.0), MOST_SECONDS)  # without a process of its own, a case can turn the clock
-    trial = msgspec.structs.replace(trial, seconds=seconds)
     if trial.raised is None:
         return trial
     message = trial.raised.message

@@ -208,8 +208,8 @@ def _clear(project: Project) -> None:
     drop_left_verifications(project)
 
 
-def _say_waiting() -> None:
-    tell("another run is at work in this checkout; waiting for its end.")
+def _say_waiting(who: str) -> None:
+    tell(f"another run is at work in this checkout{who}; waiting for its end.")
 
 
 def _interrupted(run: RunFolder, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import time
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from recompat.events import ending, evidence_of, from_outside, log_name, trial_of, unwatched, was_killed
 from recompat.model import Outcome, Replay, Trial, TroubleKind
@@ -52,6 +55,8 @@ class ReplayRun:
         self._evidence: dict[str, Evidence] = {}
         self._watched = False  # whether the last probe brought any
         self._suspects: set[str] = set()
+        self._begun: dict[str, float] = {}
+        self._turned: dict[str, float] = {}
 
     def run(self) -> tuple[Mapping[str, Trial], Mapping[str, Evidence]]:
         """Try every case, and watch it.
@@ -72,7 +77,7 @@ class ReplayRun:
             given = self._share(pending)
             end = self._probe(given, self._listen)
             told = {
-                str(event["case"]): trial_of(event, self._digests)
+                str(event["case"]): self._timed(str(event["case"]), trial_of(event, self._digests))
                 for event in end.events
                 if event["event"] == "finished"
             }
@@ -128,6 +133,7 @@ class ReplayRun:
 
     def _probe(self, cases: Sequence[CaseAddress], heard: Callable[[Event], None]) -> ProbeEnd:
         self._probes += 1
+        self._begun = {BEGINNING: time.monotonic()}
         job = self._job
         arguments = ["--timeout", f"{job.timeout:g}", "--jobs", str(self._jobs)]
         forks = self._forks(cases)
@@ -153,8 +159,19 @@ class ReplayRun:
         return self._job.timeout * (1 if trying and not forks else IMPORT_LIMITS)
 
     def _listen(self, event: Event) -> None:
+        case, now = str(event.get("case")), time.monotonic()
+        if event["event"] == "started":
+            self._begun[case] = now
         if event["event"] == "finished":
             self._heard(self._replay)
+            seconds = event.get("seconds")
+            if isinstance(seconds, float) and not 0 <= seconds <= now - self._begun[BEGINNING]:
+                self._turned[case] = round(now - self._begun.get(case, now), 4)
+
+    def _timed(self, case: str, trial: Trial) -> Trial:
+        """Without a process of its own, a case can turn the clock that its trial is timed by: then ours counts."""
+        seconds = self._turned.pop(case, None)
+        return trial if seconds is None else msgspec.structs.replace(trial, seconds=seconds)
 
     def _killed(self, end: ProbeEnd) -> Trial:
         self._heard(self._replay)

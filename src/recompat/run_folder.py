@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,15 +14,17 @@ from filelock import FileLock, Timeout
 from packaging.version import Version
 
 from recompat.errors import ExitCode
+from recompat.record import now
 from recompat.sources import Sources
 from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["RunFolder"]
+__all__ = ["RunFolder", "holder_of"]
 
 VARIABLE = "RECOMPAT_RUN"
+HOLDER = re.compile(r"([0-9]{1,10}) ([0-9T:+-]{19,25})")
 
 
 class RunFolder:
@@ -32,6 +35,7 @@ class RunFolder:
         parent, _, folder = os.environ.get(VARIABLE, "").partition(":")
         self.mine = parent != str(self.parent) or not Path(folder).is_dir()
         self._made = TemporaryFolder() if self.mine else None
+        self._holder: Path | None = None
         self.path = self._made.path if self._made else Path(folder)
         if self.mine:  # children find it; theirs, such as a nox within a test, do not
             os.environ[VARIABLE] = f"{os.getpid()}:{self.path}"
@@ -67,19 +71,23 @@ class RunFolder:
             return ExitCode(int((self.path / "exit").read_text()))
         return ExitCode.OK
 
-    def hold(self, lock: Path, waiting: Callable[[], None]) -> None:
+    def hold(self, lock: Path, waiting: Callable[[str], None]) -> None:
         """Keep other runs out of a checkout for as long as this process lives.
 
         Args:
             lock: the file that stands for the checkout.
-            waiting: told once if another run is at work, before its end is waited for.
+            waiting: told once if another run is at work, before its end is waited for: which one, to stand after its name.
         """
         self._lock = FileLock(lock)
+        holder = lock.with_suffix(".holder")
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            waiting()
+            waiting(holder_of(holder))
             self._lock.acquire()
+        with contextlib.suppress(OSError):  # a full disk may cost us who it is
+            holder.write_text(f"{os.getpid()} {now()}", encoding="utf-8")
+            self._holder = holder
         with _children(lock, exclusively=True):
             pass
 
@@ -131,8 +139,18 @@ class RunFolder:
 
     def remove(self) -> None:
         """Remove the folder, if this process made it."""
+        if self._holder:
+            self._holder.unlink(missing_ok=True)
         if self._made:
             self._made.remove()
+
+
+def holder_of(holder: Path) -> str:
+    """Which process holds a lock, and since when, so far as it told."""
+    with contextlib.suppress(OSError, ValueError):
+        found = HOLDER.fullmatch(holder.read_text(encoding="utf-8"))
+        return f" (process {found[1]}, since {found[2]})" if found else ""
+    return ""
 
 
 @contextlib.contextmanager

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import MAXYEAR, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 from packaging.version import Version
 
+from recompat.report.moments import EPOCH, moment
 from recompat.sources import named_index
-from recompat.tracks import packed
+from recompat.tracks import Target, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from recompat.model import CaseResult, Environment, Record
-    from recompat.tracks import Target
     from recompat.trials import CaseAddress
 
-__all__ = ["is_candidate", "merge_results", "most_telling", "pending_cases", "record_of", "superseded"]
+__all__ = ["dated", "is_candidate", "merge_results", "most_telling", "pending_cases", "record_of", "superseded"]
 
 
 def record_of(records: Iterable[Record], target: Target, python: str, platform: str) -> Record | None:
@@ -27,7 +28,23 @@ def record_of(records: Iterable[Record], target: Target, python: str, platform: 
 
 def most_telling(records: Iterable[Record]) -> Record | None:
     """The newest record with results, or else the newest."""
-    return max(records, key=lambda record: (bool(record.results), record.run.finished), default=None)
+    return max(records, key=lambda record: (bool(record.results), moment(record.run.finished)), default=None)
+
+
+def dated(record: Record, records: Iterable[Record]) -> Record:
+    """Date ``record`` after those that speak for the same, so that it is the newest also where the clock was turned back."""
+    mine = record.environment
+    target = Target(Version(mine.torch), packed(mine.beside))
+    rivals = [
+        moment(one.run.finished)
+        for one in records
+        if one.environment.id != mine.id and _speaks_for(one, target, mine.host_python, mine.platform)
+    ]
+    latest = max(rivals, default=EPOCH)
+    if moment(record.run.finished) > latest or latest.year == MAXYEAR:
+        return record
+    finished = (latest + timedelta(seconds=1)).isoformat()
+    return msgspec.structs.replace(record, run=msgspec.structs.replace(record.run, finished=finished))
 
 
 def superseded(records: Iterable[Record], by: Record) -> list[Record]:

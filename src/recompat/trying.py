@@ -199,7 +199,7 @@ class Trying:
         folder = self.setup.project.root / "environments"
         folder.mkdir(parents=True, exist_ok=True)
         self._run.hold(
-            folder.with_name("try.lock"), lambda: tell("this file is being tried already; waiting for that.")
+            folder.with_name("try.lock"), lambda who: tell(f"this file is being tried already{who}; waiting for that.")
         )
         for left in folder.iterdir():
             drop_unused_environment(left)

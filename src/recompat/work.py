@@ -33,7 +33,7 @@ from recompat.report.text import clean
 from recompat.rerun import chosen
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Source
-from recompat.standing import merge_results, pending_cases, record_of, superseded
+from recompat.standing import dated, merge_results, pending_cases, record_of, superseded
 from recompat.trials import CaseAddress, Job, read_facts, run_trials
 from recompat.wheels import EnvironmentTrouble, Wheel, choose_wheel
 
@@ -255,16 +255,16 @@ class Work:
             probe_sha256=self._setup.probe_sha256,
             options=self._setup.terms(self._release),
             started=self._started,
-            finished=now(),
+            finished=max(now(), self._started),  # the clock may have been turned back
             seconds=self._progress.seconds,
         )
 
     def _save(self, record: Record, earlier: Record | None) -> Record:
         known = {case.id: case.sha256 for case in self._setup.all_addresses}
-        merged = merge_results(record, earlier, known)
         folder = self._setup.project.records
-        path = save_record(folder, merged)
         records, _ = load_records(folder)
+        merged = dated(merge_results(record, earlier, known), records)
+        path = save_record(folder, merged)
         for stand_in in superseded(records, merged):
             (folder / f"{stand_in.environment.id}.json").unlink(missing_ok=True)
         return load_record(path)
