@@ -22,6 +22,7 @@ from recompat.bound import bound, is_from_outside
 from recompat.index import without_login
 from recompat.lock import FILE, LockedPackage
 from recompat.model import TroubleKind
+from recompat.reaper import reaped
 from recompat.record import write_atomically
 from recompat.requirements import requirement_lines
 from recompat.sources import Source
@@ -187,7 +188,7 @@ def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log:
         try:
             done = subprocess.run(
                 command,
-                env=environ,
+                env=reaped(environ),
                 input=wanted.encode(),
                 stdout=output,
                 stderr=output,

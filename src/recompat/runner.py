@@ -17,6 +17,7 @@ import msgspec
 from recompat.bound import bound
 from recompat.marked import end_marked
 from recompat.memory import limit_memory
+from recompat.reaper import reaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,7 +100,7 @@ def start_logged(command: Sequence[str], log: Path, environ: Mapping[str, str], 
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
-            env=environ,
+            env=reaped(environ),
             cwd=folder,
             start_new_session=True,
         )

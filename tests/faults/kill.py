@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from faults.promises import environments, halves, invented, leftovers, look
+from faults.promises import environments, finished, halves, invented, leftovers, look
 from faults.strike import end_all, entered, of_run
 from faults.tally import Tally
 from recompat.errors import ExitCode
@@ -48,6 +48,22 @@ def regresses(x):
 time.sleep(0.3)
 x = torch.rand(2, 3, requires_grad=True)
 checkpoint(regresses, x, use_reentrant=False).backward()
+"""
+LINGERS = """\
+import subprocess
+import sys
+import time
+
+def inputs():
+    return ()
+
+def reference():
+    return {}
+
+def case_lingers():
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    time.sleep(0.3)
+    return {}
 """
 
 
@@ -172,7 +188,8 @@ def _ground(folder: Path) -> Iterator[Ground]:
     build_package(wheels, "setuptools", "80.9.0")
     with Index(wheels) as index:
         project = Project(folder / "project", index)
-        add_case(project.cases, "aborts", "leaves_process", "warns")
+        add_case(project.cases, "aborts", "warns")
+        (project.cases / "lingers.py").write_text(LINGERS)
         (project.root / "script.py").write_text(SCRIPT)
         for case, outcome in (("aborts::aborts", "crash"), ("aborts::after", "pass")):
             project.expect(case, ">=9", outcome)
@@ -260,7 +277,7 @@ class Disturbed:
         wanted = {"nox", "child"} if isinstance(blow.at, str) else {one.role for one in running}
         if not (roles := sorted({one.role for one in running} & wanted)):
             return ""
-        role = self._rng.choice(roles)
+        role = self._rng.choices(roles, [1 if one == "nox" else 2 for one in roles])[0]
         chosen = self._rng.choice([one for one in running if one.role == role])
         return role if chosen.kill(signal.SIGKILL) else ""
 
@@ -284,7 +301,10 @@ class Disturbed:
 
     def _complete(self) -> None:
         """P4 and P5."""
+        before = finished(self._reports, self._right.seen)
         code = self._ground.finish(self._way.complete)
+        again = [path for path, content in before.items() if path.read_bytes() != content]
+        self._add(self._tally.lost, [f"{path.name} was made again" for path in again])
         self._gone()
         now, right = look(self._reports), self._right
         if self._way.name != "watch" and code != right.code:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recompat.model import CaseResult
 
-__all__ = ["Seen", "environments", "halves", "invented", "leftovers", "look"]
+__all__ = ["Seen", "environments", "finished", "halves", "invented", "leftovers", "look"]
 
 VOLATILE = {"generated", "date", "seconds", "started", "finished", "listed", "digest", "sent"}
 COMPLETE = "recompat-complete.json"
@@ -58,7 +58,7 @@ def invented(seen: Seen, whole: Seen) -> list[str]:
     wrong = []
     for environment, results in seen.results.items():
         for case, result in results.items():
-            if (right := whole.results.get(environment, {}).get(case)) != result:
+            if _unverified(right := whole.results.get(environment, {}).get(case)) != _unverified(result):
                 wrong.append(f"{case} on {environment} is recorded as {result}, and not as {right}")
     right_cells = {(cell["case"], cell["environment"]): cell for cell in (whole.matrix or {}).get("cells", ())}
     for cell in (seen.matrix or {}).get("cells", ()):
@@ -75,6 +75,13 @@ def environments(root: Path) -> list[str]:
     return [
         f"{path.name}{' (trusted)' * (path / COMPLETE).exists()}" for path in sorted((root / ".nox").glob("probe-*"))
     ]
+
+
+def finished(reports: Path, whole: Seen) -> dict[Path, bytes]:
+    """P4: the records that a later run has no reason to make again, as they are."""
+    return {
+        path: path.read_bytes() for path, found in _records(reports) if found and found == whole.results.get(path.stem)
+    }
 
 
 def leftovers(root: Path, temporary: Path) -> list[str]:
@@ -111,6 +118,11 @@ def _dropped(content: Any) -> Any:
     if isinstance(content, list):
         return [_dropped(value) for value in content]
     return PID.sub(r"\1 …", content) if isinstance(content, str) else content
+
+
+def _unverified(result: Any) -> Any:
+    """A result without what came out from scratch, which is added later."""
+    return result and {**result, "again": None}
 
 
 def _bare(cell: Any) -> Any:
