@@ -159,9 +159,10 @@ def _reports(content: bytes) -> None:
         for one in FORMATS.values():
             one.render(summary).encode()
         msgspec.json.decode(render_json(summary), type=Summary)
-        found = diff(Side("a", (record,)), Side("b", (other,)))
-        for text in (render_diff_markdown(found), render_diff_text(found, Paper())):
-            text.encode()
+        with contextlib.suppress(NothingSelected):  # they may have no case in common
+            found = diff(Side("a", (record,)), Side("b", (other,)))
+            for text in (render_diff_markdown(found), render_diff_text(found, Paper())):
+                text.encode()
         known = read_known(project)
         show(known, record.environment.id, None, Paper(detail=1)).encode()
         for result in record.results:
