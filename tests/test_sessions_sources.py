@@ -106,7 +106,7 @@ def test_a_cpu_index_that_never_answers_is_noticed_soon(project: Project, jobs: 
     assert NOTICE not in done.stdout
     if not jobs:
         waited = sum(record_of(project, release)["run"]["seconds"]["resolving"] for release in RELEASES)
-        assert 2.9 < waited < 8  # 3 s, and time for a busy machine
+        assert 2.9 < waited < 30  # 3 s, and time for a busy machine
 
 
 def calls(server: socket.socket) -> int:
