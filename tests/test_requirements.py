@@ -182,6 +182,14 @@ def test_a_wheel_that_is_not_what_the_index_says(index: Index, tmp_path: Path, f
     assert installed(tmp_path, build()) == {"torch-9.0.0"}
 
 
+def test_what_uv_has_in_its_cache_is_not_held_against_the_index(index: Index, tmp_path: Path) -> None:
+    named = find_sources("cpu", [], index.url)
+    assert installed(tmp_path, build(known=named)) == {"torch-9.0.0"}
+    build_torch(index.folder, "9.0.0", requires=["numpy"])  # at the same address
+    named = find_sources("cpu", [], index.url)
+    assert installed(tmp_path, build(known=named)) == {"torch-9.0.0", "numpy-1.26.4"}
+
+
 def test_a_wheel_of_another_version_than_its_name(index: Index, tmp_path: Path) -> None:
     build_torch(index.folder, "9.2.0").rename(index.folder / TORCH)
     assert "Wheel version does not match filename (9.2.0 != 9.0.0)" in reason(tmp_path, build())

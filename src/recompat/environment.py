@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import errno
 import hashlib
 import os
 import re
@@ -25,6 +24,7 @@ from recompat.model import TroubleKind
 from recompat.reaper import reaped
 from recompat.record import write_atomically
 from recompat.requirements import requirement_lines
+from recompat.room import says_full
 from recompat.sources import Source
 from recompat.tools import uv_binary
 from recompat.wheels import EnvironmentTrouble, Wheel
@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 INSTALL_SECONDS = 3600.0
+OTHER_DIGEST = "Hash mismatch"  # in uv's words
 COMPLETE = "recompat-complete.json"
 ADDED = (
     "INSTALLER",
@@ -136,7 +137,14 @@ def _build(location: Path, build: Build, log: Path) -> None:
     private = {"UV_CACHE_DIR": str(location / "uv-cache")} if build.wheel.source is Source.DEFAULT else {}
     hashes = ["--require-hashes"] if build.locked else []
     install = ["pip", "install", "--python", str(python_of(location)), "--only-binary", ":all:", *hashes, "-r", "-"]
-    _uv(install, build, {**private, **os.environ}, log, "\n".join(requirement_lines(build)))
+    wanted = "\n".join(requirement_lines(build))
+    try:
+        _uv(install, build, {**private, **os.environ}, log, wanted)
+    except EnvironmentTrouble as error:
+        if OTHER_DIGEST not in error.trouble.reason:
+            raise
+        anew = {"UV_CACHE_DIR": str(location / "uv-cache-anew")}  # the other one may have what was there before
+        _uv(install, build, {**os.environ, **anew}, log, wanted)
 
 
 def _encoded(build: Build) -> bytes:
@@ -210,7 +218,7 @@ def _why(build: Build, step: str, said: str, log: Path) -> EnvironmentTrouble:
     """Turn uv's failure into trouble of a kind, told by the words it uses."""
     reason = reason_of(said)
     see = f"The log is {log.parent.name}/{log.name}."
-    if os.strerror(errno.ENOSPC).lower() in said.lower():
+    if says_full(said):
         free = "free some space (about 8 GB for a CUDA build, 2 GB for a CPU build) and run it again"
         return EnvironmentTrouble(
             TroubleKind.DISK_FULL, f"The disk is full: torch {build.release} was not installed; {free}."

@@ -29,6 +29,7 @@ from recompat.errors import ExitCode, Interrupted, RecompatError
 from recompat.options import parse_options
 from recompat.plan import Plan, show_summary
 from recompat.project import Project
+from recompat.room import check_room
 from recompat.run_folder import RunFolder
 from recompat.tracks import Target, packed
 from recompat.unchanged import unchanged
@@ -47,7 +48,6 @@ __all__ = ["define_sessions"]
 
 LOCK = Path(".nox", "recompat.lock")
 REPORT = "sessions.json"
-EMPTY_ENVIRONMENT = 1 << 18  # bytes
 
 
 def define_sessions(noxfile: Path | str) -> None:
@@ -164,7 +164,7 @@ def _sessions(project: Project, run: RunFolder) -> _Required:
         plans = [kind(project, run, options) for kind in _kinds()]
         if run.mine and will_probe() and any(plan.works for plan in plans):
             with ends_well():
-                _check_room(project.root / ".nox")
+                check_room(project.root / ".nox")
                 run.hold(project.root / LOCK, _say_waiting)
                 _clear(project)
                 plans = [kind(project, run, options) for kind in _kinds()]  # another run may have done it meanwhile
@@ -185,20 +185,6 @@ def _kinds() -> Sequence[type[Plan]]:
     watches = any(word.startswith("watch") for word in own())
     others = any(word.startswith(("matrix", "probe")) for word in own())
     return [kind for kind, named in ((Plan, others or not watches), (Watch, watches)) if named]
-
-
-def _check_room(folder: Path) -> None:
-    """See that an empty environment can be written: it is nox that makes one, and its failure would look like ours.
-
-    Raises:
-        OSError: it cannot.
-    """
-    try:
-        folder.mkdir(exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            file.write(bytes(EMPTY_ENVIRONMENT))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def _clear(project: Project) -> None:

@@ -31,6 +31,7 @@ from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, 
 from recompat.record import load_record, load_records, now, save_record
 from recompat.report.text import clean
 from recompat.rerun import chosen
+from recompat.room import was_full
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Source
 from recompat.standing import dated, merge_results, pending_cases, record_of, superseded
@@ -143,11 +144,20 @@ class Work:
             pending = self._also_stale(pending, earlier, facts)
             results = self._trials(job, pending)
         except EnvironmentTrouble as error:
-            self._progress.say(clean(error.trouble.reason))
-            return self._record(environment, trouble=error.trouble)
+            trouble = self._of_the_disk(error.trouble, self._setup.project.logs / environment.id / "probe.log")
+            self._progress.say(clean(trouble.reason))
+            return self._record(environment, trouble=trouble)
         run = self._run()
         dated = tuple(msgspec.structs.replace(result, finished=run.finished) for result in results)
         return msgspec.structs.replace(record, results=dated, run=run)
+
+    def _of_the_disk(self, trouble: Trouble, log: Path) -> Trouble:
+        """The same, or that a disk is full where that is why a probe failed."""
+        by_probe = trouble.kind in {TroubleKind.PROBE_FAILED, TroubleKind.IMPORT_FAILED}
+        if not by_probe or not was_full(log, (self._location, self._setup.project.root)):
+            return trouble
+        reason = f"The disk is full: torch {self._target} was installed, and not run to the end; free some space and run it again."
+        return Trouble(TroubleKind.DISK_FULL, reason)
 
     def _install(self, wheel: Wheel, log: Path) -> None:
         build = self._build(wheel)

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 __all__ = ["Fault", "Index", "Request"]
@@ -33,7 +33,9 @@ class Fault(StrEnum):
     NOT_FOUND = "not-found"  # 404; for a file: it is listed and has vanished
     SERVER_ERROR = "server-error"  # 500
     STALL = "stall"  # no answer for `stall_seconds`, then 503
-    TRUNCATED = "truncated"  # the connection ends after half of the file
+    CUT = "cut"  # the connection ends without an answer
+    GARBAGE = "garbage"  # what comes is neither a page nor a file
+    TRUNCATED = "truncated"  # the connection ends after half of the page or file
     WRONG_HASH = "wrong-hash"  # the page lists another digest than the file has
 
 
@@ -50,8 +52,10 @@ class Index:
     """Serves the wheels of ``folder`` (PEP 503 and 691, with PEP 658 metadata) until it is closed; a context manager.
 
     The folder is read at each request, so a wheel built into it later is listed at once. ``faults`` maps a project's
-    name (its page) or a wheel's file name to what is wrong with it, ``yanked`` a wheel's file name to the reason, and
-    ``uploaded`` to the time that the JSON gives it (PEP 700). Where there is a ``login``, nothing is served without it.
+    name (its page), a wheel's file name or that with ``.metadata`` to what is wrong with it, and ``spared`` to how many
+    requests are answered before it is; ``changes`` maps a project's name to what is done when its page was sent, once.
+    ``yanked`` maps a wheel's file name to the reason, and ``uploaded`` to the time that
+    the JSON gives it (PEP 700). Where there is a ``login``, nothing is served without it.
     """
 
     def __init__(self, folder: Path, *, json: bool = True, stall_seconds: float = 10.0) -> None:
@@ -59,6 +63,8 @@ class Index:
         self.json = json
         self.stall_seconds = stall_seconds
         self.faults: dict[str, Fault] = {}
+        self.spared: dict[str, int] = {}
+        self.changes: dict[str, Callable[[], None]] = {}
         self.yanked: dict[str, str] = {}
         self.uploaded: dict[str, str] = {}
         self.login: str | None = None
@@ -121,6 +127,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     timeout = 10.0
+    whole = True
 
     def do_GET(self) -> None:
         self._answer()
@@ -134,6 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         index = self.server.index
         path = urlsplit(self.path).path
+        self.whole = True
         index.requests.append(Request(self.command, path, self.headers.get("Accept", "")))
         wanted = f"Basic {base64.b64encode((index.login or '').encode()).decode()}"
         if index.login and self.headers.get("Authorization") != wanted:
@@ -149,10 +157,19 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 self.send_error(404)
 
-    def _failed(self, subject: str) -> bool:
-        """Whether a fault of ``subject`` was the answer."""
+    def _fault(self, *subjects: str) -> Fault | None:
+        """What is wrong with the first of ``subjects`` with which anything is."""
         index = self.server.index
-        match index.faults.get(subject):
+        for subject in subjects:
+            if subject in index.faults:
+                index.spared[subject] = index.spared.get(subject, 0) - 1
+                return index.faults[subject] if index.spared[subject] < 0 else None
+        return None
+
+    def _failed(self, fault: Fault | None) -> bool:
+        """Whether a fault was the answer."""
+        index = self.server.index
+        match fault:
             case Fault.NOT_FOUND:
                 self.send_error(404)
             case Fault.SERVER_ERROR:
@@ -160,6 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
             case Fault.STALL:
                 index.closing.wait(index.stall_seconds)
                 self.send_error(503)
+            case Fault.CUT:
+                self.close_connection = True
+            case Fault.GARBAGE:
+                self._send(b"<h1>Welcome to the network of this hotel</h1>" * 100, HTML)
             case _:
                 return False
         return True
@@ -173,8 +194,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_project(self, project: str) -> None:
         index = self.server.index
-        if self._failed(canonicalize_name(project)):
+        fault = self._fault(canonicalize_name(project))
+        if self._failed(fault):
             return
+        self.whole = fault is not Fault.TRUNCATED
         files = [_Listed.of(path, index) for path in index.wheels(project)]
         if not files:
             self.send_error(404)
@@ -184,19 +207,22 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({"name": canonicalize_name(project), "versions": versions, "files": listed})
         else:
             self._send_html(file.as_html() for file in files)
+        if self.command == "GET":
+            index.changes.pop(canonicalize_name(project), lambda: None)()
 
     def _send_file(self, name: str) -> None:
         index = self.server.index
         wheel = index.folder / name.removesuffix(".metadata")
-        if self._failed(wheel.name):
+        fault = self._fault(name, wheel.name)
+        if self._failed(fault):
             return
+        self.whole = fault is not Fault.TRUNCATED
         if not wheel.is_file():
             self.send_error(404)
         elif name.endswith(".metadata"):
             self._send(_metadata(wheel), "text/plain", cached=True)
         else:
-            whole = index.faults.get(name) is not Fault.TRUNCATED
-            self._send(wheel.read_bytes(), "application/zip", cached=True, whole=whole)
+            self._send(wheel.read_bytes(), "application/zip", cached=True)
 
     def _wants_json(self) -> bool:
         return self.server.index.json and JSON in self.headers.get("Accept", "")
@@ -208,14 +234,14 @@ class _Handler(BaseHTTPRequestHandler):
         page = ["<!DOCTYPE html>", '<meta name="pypi:repository-version" content="1.0">', *lines]
         self._send("<br>\n".join(page).encode(), HTML)
 
-    def _send(self, content: bytes, kind: str, *, cached: bool = False, whole: bool = True) -> None:
+    def _send(self, content: bytes, kind: str, *, cached: bool = False) -> None:
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Cache-Control", "max-age=86400, immutable" if cached else "no-store")
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(content if whole else content[: len(content) // 2])
+            self.wfile.write(content if self.whole else content[: len(content) // 2])
 
 
 @dataclass(frozen=True)
