@@ -273,7 +273,7 @@ class Disturbed:
             by = signal.Signals[blow.by]
             (os.killpg if by is signal.SIGINT else os.kill)(process.pid, by)
             return "nox"
-        running = [one for one in of_run(self._ground.home, process.pid) if one.role != "other"]
+        running = of_run(self._ground.home, process.pid)
         wanted = {"nox", "child"} if isinstance(blow.at, str) else {one.role for one in running}
         if not (roles := sorted({one.role for one in running} & wanted)):
             return ""
@@ -294,6 +294,9 @@ class Disturbed:
         """P1 to P3; then, maybe, the files lose their content, as those that were not yet on the disk do."""
         self._add(self._tally.wrong, halves(self._reports))
         self._add(self._tally.wrong, invented(look(self._reports), self._right.seen))
+        if self._way.name != "keep":
+            there = environments(self._ground.project.root)
+            self._add(self._tally.left, [f"{name} would be trusted" for name, trusted in there.items() if trusted])
         if blow.by == "power cut" and self._rng.random() < CRASHED_DISK:
             files = sorted(path for path in self._reports.rglob("*.*") if path.is_file() and not path.is_symlink())
             for path in self._rng.sample(files, min(3, len(files))):
@@ -313,8 +316,11 @@ class Disturbed:
             one, other = getattr(now, part), getattr(right.seen, part)
             if one != other and not (part == "changes" and not one["releases"]):  # told before it was killed
                 self._add(self._tally.lost, [f"{part} of the next run: {_difference(one, other)}"])
-        kept = environments(self._ground.project.root)
-        self._add(self._tally.left, [one for one in kept if self._way.name != "keep" or "trusted" not in one])
+        kept = self._way.name == "keep"
+        there = environments(self._ground.project.root)
+        self._add(
+            self._tally.left, [f"environment {name}" for name, trusted in there.items() if not (kept and trusted)]
+        )
         self._add(self._tally.left, leftovers(self._ground.project.root, self._ground.temporary))
 
     def _add(self, sentences: list[str], found: Sequence[str]) -> None:

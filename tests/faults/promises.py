@@ -70,11 +70,10 @@ def invented(seen: Seen, whole: Seen) -> list[str]:
     return wrong
 
 
-def environments(root: Path) -> list[str]:
-    """The environments of a project that a later run would take for whole, and those that only take room."""
-    return [
-        f"{path.name}{' (trusted)' * (path / COMPLETE).exists()}" for path in sorted((root / ".nox").glob("probe-*"))
-    ]
+def environments(root: Path) -> dict[str, bool]:
+    """The environments of a project, and whether a later run would take each for whole."""
+    found = [*(root / ".nox").glob("probe-*"), *(root / "reports").glob("try/*/environments/*")]
+    return {path.name: (path / COMPLETE).exists() for path in sorted(found)}
 
 
 def finished(reports: Path, whole: Seen) -> dict[Path, bytes]:
@@ -85,10 +84,8 @@ def finished(reports: Path, whole: Seen) -> dict[Path, bytes]:
 
 
 def leftovers(root: Path, temporary: Path) -> list[str]:
-    """P5: hidden and temporary files and folders, and environments of tries and verifications."""
-    reports = root / "reports"
-    found = [*temporary.iterdir(), *reports.rglob(".*"), *reports.glob("try/*/environments/*")]
-    return sorted(str(path) for path in found)
+    """P5: hidden and temporary files and folders."""
+    return sorted(str(path) for path in (*temporary.iterdir(), *(root / "reports").rglob(".*")))
 
 
 def _records(reports: Path) -> Iterator[tuple[Path, dict[str, Any] | str]]:
