@@ -32,8 +32,9 @@ def test_a_full_disk_is_told_and_the_next_run_is_whole(tmp_path: Path, index: In
     disk.build_wheels(index.folder)
     tally = Tally()
     with disk.ground(tmp_path, index, "temporary files") as made:
-        disk.inject(made, disk.Blow("temporary files", "bytes", 0.37), tally)
-    assert (tally.injected, tally.lost, tally.wrong, tally.left) == (1, [], [], [])
+        for share in (0.37, 0.83):  # the probe cannot write, and a trial cannot
+            disk.inject(made, disk.Blow("temporary files", "bytes", share), tally)
+    assert (tally.injected, tally.lost, tally.wrong, tally.left) == (2, [], [], [])
 
 
 @pytest.mark.usefixtures("mounted")

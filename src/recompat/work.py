@@ -27,11 +27,11 @@ from recompat.errors import Interrupted
 from recompat.interpreters import platform_id, running
 from recompat.judging import claims
 from recompat.lock import FILE
-from recompat.model import CaseResult, Environment, Facts, Record, Replay, Run, Trouble, TroubleKind
+from recompat.model import CaseResult, Environment, Facts, Outcome, Record, Replay, Run, Trouble, TroubleKind
 from recompat.record import load_record, load_records, now, save_record
 from recompat.report.text import clean
 from recompat.rerun import chosen
-from recompat.room import was_full
+from recompat.room import says_full, was_full
 from recompat.runner import Spawn, start_probe
 from recompat.sources import Source
 from recompat.standing import dated, merge_results, pending_cases, record_of, superseded
@@ -143,6 +143,7 @@ class Work:
             record = self._record(environment, facts=facts)
             pending = self._also_stale(pending, earlier, facts)
             results = self._trials(job, pending)
+            self._check_room(results, job.log)
         except EnvironmentTrouble as error:
             trouble = self._of_the_disk(error.trouble, self._setup.project.logs / environment.id / "probe.log")
             self._progress.say(clean(trouble.reason))
@@ -156,6 +157,18 @@ class Work:
         by_probe = trouble.kind in {TroubleKind.PROBE_FAILED, TroubleKind.IMPORT_FAILED}
         if not by_probe or not was_full(log, (self._location, self._setup.project.root)):
             return trouble
+        return self._full()
+
+    def _check_room(self, results: Sequence[CaseResult], log: Path) -> None:
+        """See that no case is blamed for a full disk, on which its trial could not write what it found, or a file of its own."""
+        trials = [trial for result in results for trial in result.trials.values()]
+        full = any(trial.raised is not None and says_full(trial.raised.message) for trial in trials)
+        crashed = any(trial.outcome is Outcome.CRASH for trial in trials)
+        if full or (crashed and was_full(log, (self._location, self._setup.project.root))):
+            trouble = self._full()
+            raise EnvironmentTrouble(trouble.kind, trouble.reason)
+
+    def _full(self) -> Trouble:
         reason = f"The disk is full: torch {self._target} was installed, and not run to the end; free some space and run it again."
         return Trouble(TroubleKind.DISK_FULL, reason)
 
