@@ -188,7 +188,7 @@ def drop_unused_environment(location: Path) -> None:
 def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log: Path, wanted: str = "") -> None:
     """Run uv; ``wanted`` is what it reads as its requirements."""
     command = bound([uv_binary(), "--color=never", *arguments])
-    with log.open("a", encoding="utf-8") as output:
+    with log.open("a", encoding="utf-8", errors="surrogateescape") as output:  # of a path that the locale cannot spell
         output.write(f"$ uv {LOGIN.sub('', ' '.join(arguments))}\n")
         output.writelines(f"  {LOGIN.sub('', line)}\n" for line in wanted.splitlines())
         output.flush()
@@ -197,7 +197,7 @@ def _uv(arguments: Sequence[str], build: Build, environ: Mapping[str, str], log:
             done = subprocess.run(
                 command,
                 env=reaped(environ),
-                input=wanted.encode(),
+                input=wanted.encode(errors="surrogateescape"),
                 stdout=output,
                 stderr=output,
                 timeout=INSTALL_SECONDS,

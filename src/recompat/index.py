@@ -6,6 +6,7 @@ import datetime as dt
 import logging
 import re
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -99,8 +100,8 @@ def is_index_url(url: str) -> bool:
 
 def default_indexes() -> tuple[str, ...]:
     """The index URLs that uv is configured to install from, most preferred first, as uv itself says."""
-    command = [uv_binary(), "pip", "compile", "--quiet", "--offline", "--emit-index-url", "-"]
-    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    asked = ["pip", "compile", "--quiet", "--offline", "--emit-index-url", "--python", sys.executable, "-"]
+    done = subprocess.run([uv_binary(), *asked], input="", capture_output=True, encoding="utf-8", check=False)
     extra = re.findall(r"^--extra-index-url (\S+)", done.stdout, re.MULTILINE)
     main = re.findall(r"^--index-url (\S+)", done.stdout, re.MULTILINE)
     return (*extra, *main)

@@ -54,7 +54,8 @@ def _resolved(target: Target, build: Build) -> str:
             [uv_binary(), "--color=never", *compiled, "--python", build.wheel.executable, "-"],
             input="\n".join(requirement_lines(build)),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
             timeout=RESOLVE_SECONDS,
         )

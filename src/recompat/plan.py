@@ -30,6 +30,7 @@ from recompat.report.terminal import render_terminal
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
+from recompat.tools import check_uv
 from recompat.tracks import Target, target_of
 from recompat.unchanged import remember
 from recompat.versions import Offered, select_releases
@@ -128,6 +129,8 @@ class Plan:
 
     def prepare(self, *, in_parallel: bool) -> None:
         """Get ready, before any session begins; sessions that run in processes of their own show nothing until they end."""
+        if self.pending:
+            check_uv()
         if in_parallel or self.options.jobs:
             self._announce()
 

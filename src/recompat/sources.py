@@ -137,7 +137,10 @@ def find_sources(
     if choice == "cpu" and Source.CPU in silent:
         raise ConfigurationError(f"--source cpu: {silent[Source.CPU]}; use --source default, or try again later.")
     if Source.CPU not in offers:
-        _ask(Source.DEFAULT, default_indexes(), offers, silent)
+        urls = default_indexes()
+        _ask(Source.DEFAULT, urls, offers, silent)
+        if not urls:
+            silent[Source.DEFAULT] = "uv names no index to install from"
     return Sources(offers, silent)
 
 
@@ -184,6 +187,10 @@ def _pip_find_links() -> list[str]:
     pip = shutil.which("pip") or shutil.which("pip3")
     if pip is None:
         return []
-    done = subprocess.run([pip, "config", "list"], capture_output=True, text=True, check=False, timeout=30)
-    values = re.findall(r"^\S*find-links=('.*'|\".*\")$", done.stdout, re.MULTILINE)
-    return [word for value in values for word in str(ast.literal_eval(value)).split()]
+    try:
+        done = subprocess.run([pip, "config", "list"], capture_output=True, check=False, timeout=30)
+        told = done.stdout.decode("utf-8", "surrogateescape")
+        values = re.findall(r"^\S*find-links=('.*'|\".*\")$", told, re.MULTILINE)
+        return [word for value in values for word in str(ast.literal_eval(value)).split()]
+    except (OSError, subprocess.TimeoutExpired, ValueError, SyntaxError):  # a pip that does not work has no setting
+        return []
