@@ -101,7 +101,9 @@ def is_index_url(url: str) -> bool:
 def default_indexes() -> tuple[str, ...]:
     """The index URLs that uv is configured to install from, most preferred first, as uv itself says."""
     asked = ["pip", "compile", "--quiet", "--offline", "--emit-index-url", "--python", sys.executable, "-"]
-    done = subprocess.run([uv_binary(), *asked], input="", capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        [uv_binary(), *asked], input="", capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     extra = re.findall(r"^--extra-index-url (\S+)", done.stdout, re.MULTILINE)
     main = re.findall(r"^--index-url (\S+)", done.stdout, re.MULTILINE)
     return (*extra, *main)
