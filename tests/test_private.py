@@ -4,6 +4,7 @@ import random
 import re
 import socket
 import time
+import tracemalloc
 from pathlib import Path
 
 import msgspec
@@ -305,3 +306,12 @@ def test_no_page_names_a_place_on_a_machine(name: str) -> None:
 @pytest.mark.parametrize("text", ["/tmp/x/y.py", "\n/home/me/x", r"C:\Users\me", '"/usr/lib/x'])
 def test_such_a_place_would_be_found(text: str) -> None:
     assert MACHINE.search(text)
+
+
+def test_a_path_of_megabytes_takes_no_gigabytes() -> None:
+    tracemalloc.start()
+    scrubbed = scrub("/a" * 4_000_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert scrubbed == scrub(scrubbed) == "…/a…"
+    assert peak < 100_000_000

@@ -29,6 +29,9 @@ HOMES: Final = frozenset({"home", "users"})
 PACKAGES: Final = frozenset({"dist-packages", "site-packages"})
 TREES: Final = frozenset({"aten", "c10", "caffe2", "functorch", "third_party", "torch"})  # of torch's own repository
 SHORTEST_NAME: Final = 3
+LONGEST: Final = (
+    100_000  # characters of a text, ten times what a probe leaves of one: a path of megabytes takes gigabytes
+)
 PASSES: Final = 8  # what is cut may lay bare something else; a real message takes two
 COMMON_NAMES: Final = frozenset(
     {"checkpoint", "cpu", "cuda", "gpu", "host", "localhost", "python", "pytorch", "root", "tensor", "torch", "user"}
@@ -108,7 +111,9 @@ class Scrubber:
         return data
 
     def text(self, text: str, *, prose: bool = False) -> str:
-        """Scrub a text; what was scrubbed stays as it is."""
+        """Scrub a text; what was scrubbed stays as it is. What is longer than any is cut."""
+        if len(text) > LONGEST:
+            text = f"{text[:LONGEST]}…"
         for _ in range(PASSES):
             before = text
             if any(mark in text for mark in "/\\@"):

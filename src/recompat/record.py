@@ -38,7 +38,7 @@ __all__ = [
 
 
 LARGEST: Final = 32 << 20  # bytes of a record; the library's have less than 2 MiB
-MOST_VALUES: Final = 2_000_000  # of a record; each takes some hundred bytes of memory, however short it is written
+MOST_VALUES: Final = 1_000_000  # of a record; each takes some hundred bytes of memory, however short it is written
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 

@@ -45,7 +45,7 @@ class Watched:
     def __init__(self, read: Callable[[bytes], object]) -> None:
         self._read = read
         self._begun = time.monotonic()
-        self._before = _peak()
+        self._before = _now()
         self.ran = Ran()
 
     def __call__(self, content: bytes) -> None:
@@ -122,6 +122,11 @@ def _fuzz(name: str, times: int, seed: int, out: Path, found: Path) -> None:
 def _escaped(word: str) -> str:
     """As libFuzzer's dictionaries have it."""
     return "".join(f"\\x{byte:02x}" for byte in word.encode("utf-8", "replace"))
+
+
+def _now() -> float:
+    """MiB in memory; the peak may be that of the process that started this one."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 1024**2
 
 
 def _peak() -> float:

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["READERS", "Broken", "Reader", "attempt", "place"]
 
-MEMORY = Path("/dev/shm")  # files that are written ten million times are no work for a disk
 NAME = "torch2.11.0-cp311-linux_x86_64.json"
 HOSTILE = (
     *("../../evil.json", "/tmp/evil.json", "CON.json", "nul.json", "aux", "TORCH2.11.0-cp311-linux_x86_64.json"),
@@ -99,8 +98,8 @@ def attempt(reader: Reader, content: bytes) -> bool:
 
 @cache
 def place() -> Path:
-    """A folder for this process, in memory where there is such a place."""
-    folder = Path(tempfile.mkdtemp(prefix="recompat-faults-", dir=MEMORY if MEMORY.is_dir() else None))
+    """A folder for this process."""
+    folder = Path(tempfile.mkdtemp(prefix="recompat-faults-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
