@@ -5,99 +5,36 @@ After each: no half record, no cell of what was not run, no process; the same co
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from faults.ground import PATIENCE, WAYS, Ground, standing_ground
 from faults.promises import environments, finished, halves, invented, leftovers, look
 from faults.strike import end_all, entered, of_run
 from faults.tally import Tally
 from recompat.errors import ExitCode
-from support.index import Index
-from support.project import Project, add_case
-from support.wheels import Behaviour, build_package, build_torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import subprocess
+    from collections.abc import Sequence
 
-    from faults.promises import Seen
-    from faults.strike import Process
 
 __all__ = ["TIMES", "run"]
 
 TIMES = 200
-PATIENCE = 120.0  # seconds for a run, on a machine that has much else to do
 GRACE = 10.0  # seconds until what lost its parent has to be gone
+ROLES = ("child", "probe", "script", "trial", "uv")
 CRASHED_DISK = 0.5  # how often a power cut leaves files without their content
-SCRIPT = """\
-import time
-import torch
-from torch.utils.checkpoint import checkpoint
-
-def regresses(x):
-    return (x * x).sum()
-
-time.sleep(0.3)
-x = torch.rand(2, 3, requires_grad=True)
-checkpoint(regresses, x, use_reentrant=False).backward()
-"""
-LINGERS = """\
-import subprocess
-import sys
-import time
-
-def inputs():
-    return ()
-
-def reference():
-    return {}
-
-def case_lingers():
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
-    time.sleep(0.3)
-    return {}
-"""
-
-
-class Way(NamedTuple):
-    """A command that is disturbed, and the one that is to complete it."""
-
-    name: str
-    begin: tuple[str, ...]
-    complete: tuple[str, ...]
-    weight: int
-
-
-MATRIX = ("-m", "nox", "-s", "matrix")
-WATCH = ("-m", "nox", "-s", "watch")
-TRY = ("-m", "recompat", "try", "script.py")
-WAYS = (
-    Way("matrix", MATRIX, MATRIX, 5),
-    Way("parallel", ("-m", "nox", "-j", "2", "-s", "matrix"), ("-m", "nox", "-j", "2", "-s", "matrix"), 4),
-    Way("keep", (*MATRIX, "--", "--keep"), MATRIX, 1),
-    Way("watch", WATCH, WATCH, 2),
-    Way("try", TRY, TRY, 2),
-)
-
-
-class Reference(NamedTuple):
-    """What an undisturbed run leaves, how it ends, and how long it takes."""
-
-    seen: Seen
-    code: int
-    seconds: float
 
 
 class Blow(NamedTuple):
-    """What is done, and when: ``at`` is a share of the run, or what has just begun to be written."""
+    """What is done, and when: ``at`` is a share of the run, what has just begun to be written, or who has just begun."""
 
     by: str
     at: float | str
@@ -107,105 +44,13 @@ class Blow(NamedTuple):
 
 def run(times: int, seed: int) -> Tally:
     """Disturb that many runs."""
-    with tempfile.TemporaryDirectory(prefix="faults-kill-") as folder, _ground(Path(folder)) as ground:
+    with tempfile.TemporaryDirectory(prefix="faults-kill-") as folder, standing_ground(Path(folder)) as ground:
         tally, number = Tally(), 0
         while tally.injected < times:
             number += 1
             one = Disturbed(ground, random.Random(f"{seed} {number}"), tally)
             one.run(f"{number}")
     return tally
-
-
-class Ground:
-    """A project, and what each way leaves there undisturbed."""
-
-    def __init__(self, project: Project, known: Path) -> None:
-        self.project = project
-        self.home = project.env["HOME"]
-        self.temporary = Path(project.env["TMPDIR"])
-        self._known = known
-        self.references = {way.name: self._reference(way) for way in WAYS}
-
-    def clear(self, way: Way) -> None:
-        """Begin anew; a watch begins with one release that is known."""
-        for folder in (self.project.reports, self.project.root / ".nox", self.temporary):
-            shutil.rmtree(folder, ignore_errors=True)
-        self.temporary.mkdir()
-        if way.name == "watch":
-            shutil.copytree(self._known, self.project.reports, symlinks=True)
-
-    @contextlib.contextmanager
-    def start(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """Start a command; what it prints can be read in ``said``."""
-        with (self.project.root / "said").open("wb") as said:
-            environ = {**self.project.env, "PYTHONPATH": str(self.project.root / "src")}
-            environ.pop("PYTHONDONTWRITEBYTECODE")
-            with subprocess.Popen(
-                [sys.executable, *arguments],
-                cwd=self.project.root,
-                env=environ,
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-            ) as process:
-                try:
-                    yield process
-                finally:
-                    process.kill()
-
-    @property
-    def said(self) -> str:
-        """What the last command printed."""
-        return (self.project.root / "said").read_text("utf-8", "replace")
-
-    def finish(self, arguments: Sequence[str]) -> int:
-        """Run a command to its end; return its exit code."""
-        with self.start(arguments) as process:
-            return process.wait(PATIENCE)
-
-    def processes(self) -> list[Process]:
-        """What runs there."""
-        return of_run(self.home, 0)
-
-    def _reference(self, way: Way) -> Reference:
-        for _ in range(2):  # the first fills the cache of uv
-            self.clear(way)
-            begun = time.monotonic()
-            code = self.finish(way.begin)
-            seconds = time.monotonic() - begun
-        seen = look(self.project.reports)
-        assert seen.results, self.said
-        return Reference(seen, code, seconds)
-
-
-@contextlib.contextmanager
-def _ground(folder: Path) -> Iterator[Ground]:
-    wheels = folder / "wheels"
-    build_torch(wheels, "9.0.0")
-    build_torch(wheels, "9.1.0", checkpoints={"regresses": Behaviour.RAISES})
-    build_package(wheels, "numpy", "1.26.4")
-    build_package(wheels, "setuptools", "80.9.0")
-    with Index(wheels) as index:
-        project = Project(folder / "project", index)
-        add_case(project.cases, "aborts", "warns")
-        (project.cases / "lingers.py").write_text(LINGERS)
-        (project.root / "script.py").write_text(SCRIPT)
-        for case, outcome in (("aborts::aborts", "crash"), ("aborts::after", "pass")):
-            project.expect(case, ">=9", outcome)
-        project.write_matrix(["9.0.0"], known=["9.1.0"])
-        known = folder / "known"
-        _finish_first(project, known)
-        project.write_matrix()
-        yield Ground(project, known)
-
-
-def _finish_first(project: Project, known: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, *MATRIX], cwd=project.root, env=project.env, capture_output=True, check=False
-    )
-    assert (project.reports / "matrix.json").exists(), done.stderr
-    shutil.copytree(project.reports, known, symlinks=True)
 
 
 class Disturbed:
@@ -226,7 +71,7 @@ class Disturbed:
         ground.clear(self._way)
         blow = Blow(
             rng.choices(("SIGKILL", "power cut", "SIGTERM", "SIGINT"), (85, 7, 4, 4))[0],
-            rng.choices((rng.random(), "record", "site"), (7, 2, 1))[0],
+            rng.choices((rng.random(), "record", "site", rng.choice(ROLES)), (8, 2, 1, 4))[0],
             rng.random(),
             rng.random() < 0.5,
         )
@@ -234,7 +79,7 @@ class Disturbed:
             if not self._wait(process, blow) or not (role := self._strike(process, blow)):
                 return
             self._tally.injected += 1
-            at = f"at {blow.at:.2f}" if isinstance(blow.at, float) else f"while a {blow.at} is written"
+            at = f"at {blow.at:.2f}" if isinstance(blow.at, float) else f"once there is a {blow.at}"
             self._what = f"{name}: {self._way.name}, {blow.by} of {role} {at}"
             print(self._what, file=sys.stderr, flush=True)  # noqa: T201
             code = process.wait(PATIENCE)
@@ -249,6 +94,11 @@ class Disturbed:
         """Wait for the moment; False where the run was over before."""
         if isinstance(blow.at, float):
             time.sleep(blow.at * self._right.seconds)
+        elif blow.at in ROLES:
+            while not any(one.role == blow.at for one in of_run(self._ground.home, process.pid)):
+                if process.poll() is not None:
+                    return False
+            time.sleep(blow.after * 0.2)
         else:
             folder, name, within = {
                 "record": (self._records(), ".torch", 0.006),
@@ -274,8 +124,9 @@ class Disturbed:
             (os.killpg if by is signal.SIGINT else os.kill)(process.pid, by)
             return "nox"
         running = of_run(self._ground.home, process.pid)
-        wanted = {"nox", "child"} if isinstance(blow.at, str) else {one.role for one in running}
-        if not (roles := sorted({one.role for one in running} & wanted)):
+        wanted = {"record": {"nox", "child"}, "site": {"nox", "child"}}.get(str(blow.at), {blow.at})
+        there = {one.role for one in running}
+        if not (roles := sorted(there & wanted or there)):
             return ""
         role = self._rng.choices(roles, [1 if one == "nox" else 2 for one in roles])[0]
         chosen = self._rng.choice([one for one in running if one.role == role])
