@@ -157,13 +157,16 @@ def wheel_digest(location: Path) -> str | None:
     """The SHA-256 of what the torch wheel at ``location`` brought: of the lines of its ``RECORD``, a digest for every file.
 
     Lines that the installer adds are left out. One of them tells its start scripts, which begin with where the environment
-    stands: the same wheel would have another digest at each place. None where there is no such file.
+    stands: the same wheel would have another digest at each place. None where there is no such file, or none that can be read.
     """
     records = sorted(location.glob("[Ll]ib/**/site-packages/torch-*.dist-info/RECORD"))
     if len(records) != 1:
         return None
-    with records[0].open(newline="", encoding="utf-8") as file:
-        rows = sorted(",".join(row) for row in csv.reader(file) if row and _of_the_wheel(row[0]))
+    try:
+        with records[0].open(newline="", encoding="utf-8") as file:
+            rows = sorted(",".join(row) for row in csv.reader(file) if row and _of_the_wheel(row[0]))
+    except (csv.Error, UnicodeDecodeError):
+        return None
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 

@@ -27,6 +27,7 @@ MEBIBYTES = 200  # beyond what the process had when it began
 SECONDS = 2.0
 LONGEST = 8_192  # bytes of an input
 LONG = 500_000  # and of those by hand
+OFTEN = 20_000  # executions, after which what came of it so far is written down
 
 
 @dataclass
@@ -97,8 +98,10 @@ def _fuzz(name: str, times: int, seed: int, out: Path, found: Path) -> None:
 
     def one(content: bytes) -> None:
         watched(content)
+        if watched.ran.executions % OFTEN == 0:
+            _write(out.with_suffix(".part"), watched.ran)
         if watched.ran.executions >= times:
-            out.write_text(json.dumps(asdict(watched.ran)), encoding="utf-8")
+            _write(out, watched.ran)
             os._exit(0)  # libFuzzer has no end of its own that it tells
 
     def mutate(content: bytes, most: int, number: int) -> bytes:
@@ -117,6 +120,10 @@ def _fuzz(name: str, times: int, seed: int, out: Path, found: Path) -> None:
         places = (f"-artifact_prefix={found}/{name}-", "-verbosity=0", str(corpus))
         atheris.Setup([sys.argv[0], *limits, *places], one, custom_mutator=mutate)
         atheris.Fuzz()
+
+
+def _write(path: Path, ran: Ran) -> None:
+    path.write_text(json.dumps(asdict(ran)), encoding="utf-8")
 
 
 def _escaped(word: str) -> str:
