@@ -157,8 +157,8 @@ class Disturbed:
         """P4 and P5."""
         before = finished(self._reports, self._right.seen)
         code = self._ground.finish(self._way.complete)
-        again = [path for path, content in before.items() if path.read_bytes() != content]
-        self._add(self._tally.lost, [f"{path.name} was made again" for path in again])
+        again = [path.name for path, content in before.items() if not path.exists() or path.read_bytes() != content]
+        self._add(self._tally.lost, [f"{name} was made again" for name in again])
         self._gone()
         now, right = look(self._reports), self._right
         if self._way.name != "watch" and code != right.code:

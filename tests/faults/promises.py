@@ -91,8 +91,8 @@ def leftovers(root: Path, temporary: Path) -> list[str]:
 def _records(reports: Path) -> Iterator[tuple[Path, dict[str, Any] | str]]:
     """The results of each record by case, or what is wrong with it."""
     for path in sorted(reports.rglob("records/*.json")):
-        if "site" in path.relative_to(reports).parts:
-            continue
+        if any(part == "site" or part.startswith(".") for part in path.relative_to(reports).parts):
+            continue  # copies, and those of a verification
         try:
             yield path, {result.case: _lasting(result) for result in load_record(path).results}
         except BadRecord as error:
