@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from faults.fuzzing import Ran
 from faults.readers import READERS
 from faults.tally import Tally
+from faults.typed import check_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMES", "run"]
 
 TIMES = 10_000_000
+BY_TYPES = 2_000  # executions to one that hypothesis draws
 FOUND = Path("reports", "faults")
 MEMORY = Path("/dev/shm")  # files that are written ten million times are no work for a disk
 
@@ -38,7 +40,17 @@ def run(times: int, seed: int) -> Tally:
                 print(_line(name, ran), flush=True)  # noqa: T201
             else:
                 tally.wrong.append(f"{name}: {'; '.join(_last(said))}; the input is in {FOUND}")
+    _by_types(max(times // BY_TYPES, 1), seed, tally)
     return tally
+
+
+def _by_types(times: int, seed: int, tally: Tally) -> None:
+    try:
+        check_types(times, seed)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        tally.wrong.append(f"by types: {error!r}")
+    tally.injected += times
+    print(f"  by types: {times:,} records that hypothesis drew", flush=True)  # noqa: T201
 
 
 def _fuzzed(name: str, times: int, seed: int, out: Path) -> str:
