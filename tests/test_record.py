@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from packaging.version import Version
 
 from faults.nasty import digested
 from recompat.model import Environment, Outcome, Record, Replay, Run
@@ -163,3 +164,14 @@ def test_a_field_that_only_a_later_recompat_knows_is_left_out_and_does_not_hinde
     path = tmp_path / "torch2.11.0-cp311-linux_x86_64.json"
     path.write_bytes(digested(msgspec.json.encode(content)))
     assert msgspec.structs.replace(load_record(path), digest="") == RECORD
+
+
+def test_of_one_release_no_other_record_is_opened(tmp_path: Path) -> None:
+    for torch in ("2.11.0", "2.1.0", "2.11.0rc1"):
+        save_record(tmp_path, msgspec.structs.replace(RECORD, environment=Environment(torch, "cp311", "p", "cp311")))
+    (tmp_path / "torch2.1.1-cp311-p.json").write_text("damaged")
+    (tmp_path / "notes.json").write_text("not looked at")
+    records, set_aside = load_records(tmp_path, Version("2.1"))
+    assert [record.environment.torch for record in records] == ["2.1.0"]
+    assert set_aside == ()
+    assert load_records(tmp_path, Version("2.1.1"))[1] != ()

@@ -68,8 +68,6 @@ class Plan:
         self.options = options
         self._run = run
         self._setup = load_setup(project, options)
-        self._records, set_aside = load_records(project.records)
-        tell(*set_aside)
 
     @property
     def known(self) -> Sequence[Target]:
@@ -206,6 +204,13 @@ class Plan:
             out.write_bytes(content)
         else:
             write_atomically(out.resolve(), content)
+
+    @functools.cached_property
+    def _records(self) -> Sequence[Record]:
+        """All that is recorded; a session of one release needs its own alone, and there may be much."""
+        records, set_aside = load_records(self._setup.project.records)
+        tell(*set_aside)
+        return records
 
     @functools.cached_property
     def _selected(self) -> Sequence[Version]:

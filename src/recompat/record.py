@@ -92,8 +92,8 @@ def load_record(path: Path) -> Record:
     return _scrubbed(record, scrub) if may_be_private(content) else record
 
 
-def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
-    """Read every record of ``folder``; those that cannot be trusted are set aside.
+def load_records(folder: Path, release: Version | None = None) -> tuple[tuple[Record, ...], tuple[str, ...]]:
+    """Read every record of ``folder``, or those of one release; those that cannot be trusted are set aside.
 
     Returns:
         The records, and a sentence for each file that was set aside.
@@ -102,12 +102,22 @@ def load_records(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
     seen: dict[bytes, Evidence] = {}
     with _without_collection():
         for path in sorted(path for path in folder.glob("*.json") if path.is_file()):
+            if release is not None and _release_named(path) != release:
+                continue
             try:
                 records.append(_sharing(load_record(path), seen))
             except BadRecord as error:
                 aside = _set_aside(path)
                 sentences.append(f"{path.name} is no valid record ({error}); it was renamed to {aside.name}.")
     return tuple(records), tuple(sentences)
+
+
+def _release_named(path: Path) -> Version | None:
+    """The release in a record's name, which is its environment's id."""
+    try:
+        return Version(path.stem.removeprefix("torch").partition("-")[0])
+    except ValueError:
+        return None
 
 
 def write_atomically(path: Path, content: bytes) -> None:

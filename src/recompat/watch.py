@@ -11,14 +11,14 @@ from packaging.version import Version
 
 from recompat import __version__
 from recompat.changes import Changes, ReleaseChanges, State, changes_of
-from recompat.console import tell, wants_colour, width
+from recompat.console import wants_colour, width
 from recompat.errors import ConfigurationError
 from recompat.gather import publish, read_claims
 from recompat.interpreters import platform_id
 from recompat.judge import verdict
 from recompat.listing import load_listing
 from recompat.plan import Plan
-from recompat.record import load_records, now, write_atomically
+from recompat.record import now, write_atomically
 from recompat.report.changes import render_changes_json, render_changes_markdown, render_changes_text
 from recompat.report.page import Paper
 from recompat.report.text import clean
@@ -115,8 +115,7 @@ class Watch(Plan):
             verify(self._setup, record, cases, self._sources, self._say_once)
         except EnvironmentTrouble as error:
             return f"What changed in torch {target} was not verified: {clean(error.trouble.reason)}"
-        self._records, set_aside = load_records(self._setup.project.records)
-        tell(*set_aside)
+        del self._records  # they are read again
         return None
 
     def _changes(self, releases: tuple[ReleaseChanges, ...], troubles: Iterable[str] = ()) -> Changes:

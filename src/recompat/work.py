@@ -53,7 +53,7 @@ __all__ = ["Work", "pending_of", "standing_record"]
 
 def standing_record(setup: Setup, target: Target) -> Record | None:
     """What is recorded of ``target`` for the interpreter that runs this; damaged records are set aside on the way."""
-    records, _ = load_records(setup.project.records)
+    records, _ = load_records(setup.project.records, target.torch)
     return record_of(records, target, running(), platform_id())
 
 
@@ -285,7 +285,7 @@ class Work:
     def _save(self, record: Record, earlier: Record | None) -> Record:
         known = {case.id: case.sha256 for case in self._setup.all_addresses}
         folder = self._setup.project.records
-        records, _ = load_records(folder)
+        records, _ = load_records(folder, self._release)
         merged = dated(merge_results(record, earlier, known), records)
         path = save_record(folder, merged)
         for stand_in in superseded(records, merged):
