@@ -7,8 +7,10 @@ mark of this process among its variables; what has made itself other variables i
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -62,5 +64,8 @@ def _watched() -> str:
 
 
 def _let_go(reaper: subprocess.Popen[bytes]) -> None:
-    """Have it do its work now, and wait for that."""
+    """Have it do its work now, and wait for that, whoever presses Ctrl-C once more."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(ValueError):  # only the main thread may
+            signal.signal(number, signal.SIG_IGN)
     reaper.communicate()
