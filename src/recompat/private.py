@@ -55,9 +55,11 @@ SLASH = r"(?:/|(?<!:)//+)(?=[\w.~@%+…-])"
 LABEL = r"<(?:cases|env|python)>"  # the probe's words for folders
 DRIVE = rf"{_drive_begins()}(?:\\\\\?\\)?[A-Za-z]:(?=[\\/])"
 SHARE = rf"{BEGIN}\\\\+[\w.-]{{3,}}\\+[\w$.-]{{3,}}(?=\\)"
-INSIDE = r"(?:\\ |[^\s\"'`<>|:;,\\])*"
+PLAIN = r"[^\s\"'`<>|:;,\\]*"  # repeating a class takes no memory, and a group some hundred bytes each time
+INSIDE = rf"{PLAIN}(?:\\ {PLAIN}){{0,1000}}"
 INSIDE_WINDOWS = r"[^\s\"'`<>|:;,*?]*"
-INSIDE_QUOTES = r"(?:(?!\s[/-])[^\"'`<>|:;,\n])*"  # blanks as well; but what follows a command is no part of its path
+UNQUOTED = r"[^\s\"'`<>|:;,]*"
+INSIDE_QUOTES = rf"{UNQUOTED}(?:[^\S\n](?![/-]){UNQUOTED}){{0,1000}}"  # blanks as well; but what follows a command is no part of its path
 END = r"(?<![.)\]}!?])"  # the end of a sentence is no part of a path
 LOGIN = r"[^\s/\"'`<>]*@"
 
@@ -111,9 +113,7 @@ class Scrubber:
         return data
 
     def text(self, text: str, *, prose: bool = False) -> str:
-        """Scrub a text; what was scrubbed stays as it is. What is longer than any is cut."""
-        if len(text) > LONGEST:
-            text = f"{text[:LONGEST]}…"
+        """Scrub a text; what was scrubbed stays as it is."""
         for _ in range(PASSES):
             before = text
             if any(mark in text for mark in "/\\@"):
@@ -136,6 +136,7 @@ class Scrubber:
 
     def _short(self, path: str) -> str:
         """Show a path as everybody may see it; one of a single part tells nothing."""
+        path = path[-LONGEST:]
         windows = "\\" in path.replace("\\ ", "") or ":" in path
         separated = re.split(r"[\\/]+", re.sub(r"^(?:\\\\\?\\)?[A-Za-z]:", "", path)) if windows else path.split("/")
         parts = [part for part in separated if part not in {"", "."}]
