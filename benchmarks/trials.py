@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from benchmarks.peers import environ, layer, write_peers
 from benchmarks.turns import command, race, told
 from recompat.model import Replay
-from recompat.options import Options
+from recompat.options import parse_options
 from recompat.project import Project, load_setup
 from recompat.replay import ReplayRun
 from recompat.runner import probe_folder, start_probe
@@ -42,7 +42,7 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
         rounds: how often each contestant runs.
         folder: for the peers' files and environment.
     """
-    cases = load_setup(Project(ROOT), Options(keyword=keyword)).addresses
+    cases = load_setup(Project(ROOT), parse_options(["-k", keyword] if keyword else [])).addresses
     cores = os.cpu_count() or 1
     peers = layer(python, folder / "tools")
     write_peers(folder, cases)
@@ -53,7 +53,6 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
     three = {
         "recompat, three replays": functools.partial(_ours, python, cases, cores),
         "a process per case (shell loop), three times": _times(REPLAYS, run(*loop)),
-        "pytest-forked, three times": _times(REPLAYS, run(*pytest, "--forked", "-n", str(cores))),
         "pytest without isolation, three times": _times(REPLAYS, run(*pytest)),
         "asv, forkserver, three times": _times(REPLAYS, run(*asv, "--launch-method", "forkserver", fails=(0, 2))),
         "asv, spawn, three times": _times(REPLAYS, run(*asv, "--launch-method", "spawn", fails=(0, 2))),
