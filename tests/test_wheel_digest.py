@@ -42,7 +42,7 @@ def test_where_no_torch_is_installed_there_is_none(tmp_path: Path) -> None:
     assert wheel_digest(tmp_path) is None
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"a" * 200_000, b"\"" + b"\n" * 200_000])
+@pytest.mark.parametrize("content", [b"\xff", b"a" * 200_000, b'"' + b"\n" * 200_000])
 def test_a_list_of_files_that_cannot_be_read_has_none(content: bytes, tmp_path: Path) -> None:
     info = tmp_path / "lib" / "python3.11" / "site-packages" / "torch-9.0.0.dist-info"
     info.mkdir(parents=True)
