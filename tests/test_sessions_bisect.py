@@ -222,7 +222,7 @@ def test_a_run_that_is_interrupted_says_so(index: Index, tmp_path: Path) -> None
     code, err = stopped(project, signal.SIGTERM)
     assert code == 2
     assert "Traceback" not in err
-    assert said(err)[-1].startswith("Interrupted at torch 9.1")
+    assert said(err)[-1].startswith("Interrupted")  # at a release, or between two
     assert list((project.root / ".nox" / "bisect").iterdir()) == []
 
 
