@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,7 +51,9 @@ def started(source: str, *arguments: str) -> subprocess.Popen[bytes]:
 def test_a_folder_goes_with_its_owner(temporary: Path) -> None:
     with TemporaryFolder() as folder:
         assert names(temporary) == [folder.name]
-        (folder / "locked").mkdir(mode=0o500)
+        (folder / "locked" / "inner").mkdir(parents=True)
+        (folder / "locked").chmod(0o500)
+        (folder / "link").symlink_to(temporary.parent)
     assert names(temporary) == []
 
 
@@ -63,6 +66,41 @@ def test_what_a_killed_process_left_is_removed_and_what_another_uses_is_not(temp
     assert names(temporary) == [used]
     with TemporaryFolder() as folder:
         assert names(temporary) == [folder.name]
+
+
+def test_who_still_writes_there_leaves_nothing_that_stays(temporary: Path) -> None:
+    """A child of ``nox -j`` outlives its parent, whose folder it notes its exit code in, for a moment."""
+    with started(f"{MADE} time.sleep(60)") as process:
+        process.kill()
+    (left,) = temporary.iterdir()
+    writes = f"""
+import contextlib, sys
+from pathlib import Path
+print(flush=True)
+while sys.stdin.readable():
+    with contextlib.suppress(FileNotFoundError):
+        for number in range(100):
+            Path({str(left)!r}, str(number)).touch()
+"""
+    with started(writes) as process:
+        TemporaryFolder().remove()
+        process.kill()
+    TemporaryFolder().remove()
+    assert names(temporary) == []
+
+
+def test_what_is_killed_while_it_removes_leaves_what_is_found_again(temporary: Path) -> None:
+    for pause in range(6):
+        source = (
+            f"{MADE} [(t.path / str(n)).mkdir() for n in range(300)]; print(flush=True); time.sleep(0.05); t.remove()"
+        )
+        with started(source) as process:
+            assert process.stdout
+            process.stdout.readline()
+            time.sleep(0.05 + pause / 500)
+            process.kill()
+    TemporaryFolder().remove()
+    assert names(temporary) == []
 
 
 def test_a_child_does_not_keep_what_its_parent_left(temporary: Path) -> None:

@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["TemporaryFolder", "hold", "temporary_file"]
 
 ENDING: Final = ".recompat"  # of the names of temporary files
-MARK: Final = (
-    ".recompat-temporary"  # in a folder that was locked when it was put there: another one of such a name is somebody's
-)
+MARK: Final = ".recompat-temporary"
+"""In a folder that was locked when this was put there: another one with such a name is somebody's."""
 PREFIX: Final = "recompat-"
 
 
 class TemporaryFolder:
-    """A folder that goes with this process at the latest; others of its kind that were left are removed.
+    """A folder for as long as it is needed; others of its kind that were left are removed.
 
     Args:
         prefix: what its name begins with, and those of its kind.
@@ -38,15 +37,14 @@ class TemporaryFolder:
     def __init__(self, prefix: str = PREFIX, parent: Path | None = None) -> None:
         parent = Path(tempfile.gettempdir()) if parent is None else parent
         _remove_left_folders(parent, prefix)
-        self._folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         self._handle = hold(self.path)
         if self._handle is not None:
             (self.path / MARK).touch()
 
     def remove(self) -> None:
         """Remove it, as far as the system lets us."""
-        self._folder.cleanup()
+        _remove(self.path)
         _let_go(self._handle)
         self._handle = None
 
@@ -88,8 +86,33 @@ def _remove_left_folders(parent: Path, prefix: str) -> None:
     with contextlib.suppress(OSError):
         for left in (one for one in parent.iterdir() if one.name.startswith(prefix) and (one / MARK).is_file()):
             if (handle := _taken_over(left)) is not None:
-                shutil.rmtree(left, ignore_errors=True)
+                _remove(left)
                 _let_go(handle)
+
+
+def _remove(folder: Path) -> None:
+    """Take a folder out of everybody's reach and empty it, its mark last: who is killed meanwhile leaves what is found again."""
+    with contextlib.suppress(OSError):
+        folder = folder.rename(folder.with_name(f"{folder.name}.gone"))
+    with contextlib.suppress(OSError):
+        for one in [one for one in folder.iterdir() if one.name != MARK]:
+            if one.is_dir() and not one.is_symlink():
+                _make_writable(one)
+                shutil.rmtree(one, ignore_errors=True)
+            else:
+                one.unlink()
+        if [one.name for one in folder.iterdir()] in ([MARK], []):
+            (folder / MARK).unlink(missing_ok=True)
+            folder.rmdir()
+
+
+def _make_writable(folder: Path) -> None:
+    """Take back the right to remove what is in there, which a case may have taken away."""
+    folder.chmod(0o700)
+    for place, names, _ in os.walk(folder):
+        for inner in (Path(place, name) for name in names):
+            if not inner.is_symlink():
+                inner.chmod(0o700)
 
 
 def hold(path: Path) -> int | None:
