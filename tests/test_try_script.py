@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 from recompat.errors import ConfigurationError
 from recompat.model import Outcome, Trial
 from recompat.runner import ProbeEnd
-from recompat.sandbox import Sandbox
+from recompat.sandbox import Sandbox, sandbox_folder
 from recompat.script_work import run_script, trial_of
 from recompat.trials import Job
 from support.probing import standin_python
@@ -57,8 +58,8 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def tried(standin_python: Path, tmp_path: Path) -> Try:
-    def run(source: str, *passed: str, timeout: float = 20) -> Trial:
-        script, place = tmp_path / "repro-1.py", tmp_path / "sandbox"
+    def run(source: str, *passed: str, timeout: float = 20, place: Path = tmp_path / "sandbox") -> Trial:
+        script = tmp_path / "repro-1.py"
         script.write_text(source, "utf-8")
         place.mkdir(exist_ok=True)
         log = tmp_path / "logs" / "probe.log"
@@ -247,6 +248,20 @@ def test_home_and_temporary_folder_are_its_own(tried: Try, tmp_path: Path) -> No
     source += f"assert os.path.expanduser('~').startswith({str(tmp_path)!r})\n"
     source += f"assert tempfile.gettempdir().startswith({str(tmp_path)!r})"
     assert tried(source).outcome is Outcome.PASS
+
+
+def test_the_temporary_folder_of_a_script_has_room_for_a_socket(
+    tried: Try, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 80)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    source = (
+        "from multiprocessing.connection import Listener\nwith Listener(family='AF_UNIX') as one: print(one.address)"
+    )
+    with sandbox_folder() as place:
+        assert tried(source, place=place).outcome is Outcome.PASS
+    assert tried(source, place=long).outcome is Outcome.RAISES
 
 
 def test_a_variable_that_is_not_set_is_a_mistake(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from recompat.model import Outcome, Trial
 from recompat.other_errors import read_others
 from recompat.pasted import read_messages
 from recompat.report.attempt import NO_COMPILER
-from recompat.sandbox import Sandbox
+from recompat.sandbox import Sandbox, sandbox_folder
 from recompat.script_work import run_script
 from recompat.trials import Job
 from support.real import real_environment
@@ -69,14 +69,13 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def tried(python: Path, name: str, folder: Path) -> Trial:
     """Run a script as ``recompat try`` does, in a sandbox of its own."""
-    place = folder / "sandbox"
-    place.mkdir()
-    sandbox = Sandbox(place, [])
-    job = Job(python, folder / "logs" / "probe.log", LIMITS.get(name, 300.0), "fork", 1, sandbox.probe)
-    try:
-        return run_script(job, SCRIPTS / f"{name}.py", sandbox.script)
-    finally:
-        sandbox.end_processes()
+    with sandbox_folder() as place:
+        sandbox = Sandbox(place, [])
+        job = Job(python, folder / "logs" / "probe.log", LIMITS.get(name, 300.0), "fork", 1, sandbox.probe)
+        try:
+            return run_script(job, SCRIPTS / f"{name}.py", sandbox.script)
+        finally:
+            sandbox.end_processes()
 
 
 def test_every_script_has_an_ending() -> None:

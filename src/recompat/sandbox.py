@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recompat.errors import ConfigurationError
 from recompat.marked import end_marked
 from recompat.runner import Started, start_logged, start_probe
+from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PASSED_ON", "Sandbox"]
+__all__ = ["PASSED_ON", "Sandbox", "sandbox_folder"]
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "LD_LIBRARY_PATH", "CXX")
 RUNNER = Path(__file__).with_name("script_runner.py")
 MARK = "RECOMPAT_TRY"
 """The variable that all has that runs in a sandbox; its value is the sandbox's folder."""
+ROOM = 103 - len("/recompat-12345678/tmp/pymp-12345678/listener-12345678")
+"""In bytes, for the path of a temporary folder: that of a socket has 103 on macOS, and 107 on Linux."""
+
+
+def sandbox_folder() -> TemporaryFolder:
+    """A folder for a sandbox: in ``/tmp`` where the path of the usual one has no room for the sockets of ``multiprocessing``.
+
+    The workers of a ``DataLoader`` would print "AF_UNIX path too long", and their parent wait for them for ever.
+    """
+    usual = os.fsencode(tempfile.gettempdir())
+    return TemporaryFolder(parent=Path("/tmp") if sys.platform != "win32" and len(usual) > ROOM else None)
 
 
 class Sandbox:

@@ -23,13 +23,12 @@ from recompat.progress import Progress
 from recompat.project import Project, Setup, probe_digest
 from recompat.record import load_records
 from recompat.report.text import clean
-from recompat.sandbox import RUNNER, Sandbox
+from recompat.sandbox import RUNNER, Sandbox, sandbox_folder
 from recompat.script_work import CaseTry, ScriptTry
 from recompat.search import Answer, Found, next_release
 from recompat.selection import select_cases
 from recompat.sources import configured_folders, find_sources
 from recompat.standing import record_of
-from recompat.temporary import TemporaryFolder
 from recompat.tracks import Target
 from recompat.versions import OLDEST, Offered, select_releases
 
@@ -160,7 +159,7 @@ class Trying:
             Incomplete: trouble with this machine, which the next release would meet too.
         """
         folder = self._begin()
-        with TemporaryFolder() as place:
+        with sandbox_folder() as place:
             sandbox = Sandbox(place, self._passed)
             while (release := self._next()) is not None:
                 self.records[release] = self._known(release) or self._attempt(release, folder, sandbox, shows=shows)
