@@ -6,6 +6,7 @@ it no longer counts, so that the cells it spoke of are unexpected, and every oth
 """
 
 import datetime as dt
+import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -225,8 +226,10 @@ def _check_warns(where: str, claims: dict[int, Expectation], faults: Faults) -> 
             faults.add(f"{where} #{number} warns", f"is missing, and the case observes warnings; {mend}.")
 
 
-def _neighbours(specifiers: SpecifierSet) -> Iterator[Version]:
+@functools.lru_cache(1_000)
+def _neighbours(specifiers: SpecifierSet) -> tuple[Version, ...]:
     """Where ranges begin and end: the versions that they name, and after each the next patch and the next major."""
+    found: list[Version] = []
     for specifier in specifiers:
         try:
             version = Version(specifier.version.removesuffix(".*"))
@@ -234,7 +237,8 @@ def _neighbours(specifiers: SpecifierSet) -> Iterator[Version]:
             major = Version(f"{version.major + 1}")
         except ValueError:  # `===` may name something else, and a number may have thousands of digits
             continue
-        yield from (version, patch, major)
+        found += (version, patch, major)
+    return tuple(found)
 
 
 def is_unwritten(reason: str) -> bool:

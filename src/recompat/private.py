@@ -9,10 +9,8 @@ alone, and only by the host itself when it writes, so that a record reads the sa
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
 import re
-import socket
 import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Final
@@ -154,6 +152,9 @@ def scrub(data: Any) -> Any:
 
 def scrubber_here(*folders: Path) -> Scrubber:
     """Return a scrubber that knows this machine, the environment that this runs in, and ``folders``."""
+    import getpass  # only who writes a record needs them
+    import socket
+
     own = [os.path.expanduser("~"), tempfile.gettempdir(), sys.prefix, *map(str, folders)]  # noqa: PTH111 - cannot fail
     user = ""
     with contextlib.suppress(OSError, KeyError, ImportError):  # some containers give their user no name

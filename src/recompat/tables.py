@@ -6,6 +6,7 @@ A file is described by frozen ``Row`` types, one per table. Reading goes key by 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from enum import Enum
 from types import UnionType
@@ -177,6 +178,7 @@ def _parse(kind: type, value: object) -> object:
     return read
 
 
+@functools.cache
 def _keys(kind: type[Row]) -> dict[str, msgspec.structs.FieldInfo]:
     return {field.encode_name: field for field in msgspec.structs.fields(kind)}
 

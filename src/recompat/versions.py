@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 import re
 from typing import TYPE_CHECKING
@@ -109,6 +110,7 @@ def new_releases(releases: Iterable[Version], seen: Collection[Version]) -> list
     return [release for release in latest_minors(releases) if release not in finished and is_new(release)]
 
 
+@functools.lru_cache(10_000)
 def covers(specifier: SpecifierSet, version: Version) -> bool:
     """Whether a range of releases speaks of ``version``, as matrix.toml and expectations.toml mean it.
 
