@@ -10,8 +10,9 @@ from benchmarks.scale import scale
 from benchmarks.standing import standing
 from benchmarks.startup import startup
 from benchmarks.trials import trials
+from benchmarks.whole import whole
 
-NAMES = ("startup", "standing", "scale", "trials")
+NAMES = ("startup", "standing", "scale", "trials", "whole")
 
 
 def main() -> None:
@@ -23,7 +24,7 @@ def main() -> None:
         "--python", type=Path, metavar="PATH", help="an interpreter whose environment has torch, for trials"
     )
     parser.add_argument(
-        "-k", dest="keyword", metavar="EXPRESSION", help="which cases trials runs (default: the default ones)"
+        "-k", dest="keyword", metavar="EXPRESSION", help="which cases trials and whole run (default: the default ones)"
     )
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(NAMES)
@@ -41,6 +42,8 @@ def _run(name: str, chosen: argparse.Namespace, folder: Path) -> str:
         return standing(chosen.rounds, folder)
     if name == "scale":
         return scale(folder)
+    if name == "whole":
+        return whole(chosen.keyword, chosen.rounds, folder)
     if chosen.python is None:
         return "### trials\n\nNot run: --python names the interpreter of an environment with torch.\n"
     return trials(chosen.python.absolute(), chosen.keyword, chosen.rounds, folder)

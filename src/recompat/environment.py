@@ -106,7 +106,7 @@ def take_environment(location: Path, build: Build) -> bool:
     return True
 
 
-def build_environment(location: Path, build: Build, log: Path) -> None:
+def build_environment(location: Path, build: Build, log: Path, tries: int = 2) -> None:
     """Install ``build`` at ``location``, replacing whatever stands there; once more where uv is ended from outside.
 
     A CUDA build is downloaded into a cache inside the environment, which goes with it: 5 GB that hardly anything else would
@@ -117,14 +117,14 @@ def build_environment(location: Path, build: Build, log: Path) -> None:
         EnvironmentTrouble: with uv's own reason, in a sentence.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        _build(location, build, log)
-    except _Ended:
+    for left in reversed(range(tries)):
         try:
-            _build(location, build, log)
+            return _build(location, build, log)
         except _Ended as error:
             reason = f"torch {build.release} was not installed: uv was {error}, twice; run it again."
-            raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason) from None
+            if not left:
+                raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason) from None
+    return None
 
 
 class _Ended(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from enum import StrEnum
 
 import msgspec
@@ -24,7 +25,7 @@ class TroubleKind(StrEnum):
     PROBE_FAILED = "probe-failed"
 
 
-class Environment(msgspec.Struct, frozen=True, omit_defaults=True):
+class Environment(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """A torch release on an interpreter and a platform; ``id`` is typable, as in ``torch2.11.0-cp311-linux_x86_64``.
 
     ``host_python`` is the interpreter that asked: it differs from ``python`` where that one has no wheel. ``beside`` are the
@@ -37,7 +38,7 @@ class Environment(msgspec.Struct, frozen=True, omit_defaults=True):
     host_python: str
     beside: dict[str, str] = {}
 
-    @property
+    @functools.cached_property
     def id(self) -> str:
         """The name used in selectors, file names, logs and reports."""
         chosen = {"torch": self.torch, **dict(sorted(self.beside.items()))}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import itertools
 import os
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import msgspec
 import nox
 from packaging.version import Version
 
+from recompat.ahead import Ahead
 from recompat.bound import end_with
 from recompat.command_line import in_parallel, is_worker, own, positional, will_probe
 from recompat.console import tell
@@ -57,10 +59,11 @@ def define_sessions(noxfile: Path | str) -> None:
     """
     folder = Path(noxfile).resolve()
     project, run = Project(folder if folder.is_dir() else folder.parent), RunFolder()
+    ahead = Ahead(run.path / "ahead.log")
     heed_sigterm()
     if run.mine:
-        atexit.register(_close, run)
-        sys.excepthook = functools.partial(_interrupted, run)
+        atexit.register(_close, run, ahead)
+        sys.excepthook = functools.partial(_interrupted, run, ahead)
         nox.options.report = nox.options.report or str(run.path / REPORT)
     with ends_well(run.note):  # a disk that is full, or Ctrl-C while an index is asked
         if not run.mine:
@@ -77,7 +80,8 @@ def define_sessions(noxfile: Path | str) -> None:
         """Install one torch release in an environment of its own, run the cases there, and record what happened."""
         target, location = Target(Version(torch), packed(beside)), Path(session.virtualenv.location)
         with ends_well(run.note):
-            Plan(project, run, parse_options(session.posargs)).probe(target, location)
+            plan, alone = Plan(project, run, parse_options(session.posargs)), in_parallel() or is_worker()
+            plan.probe(target, location, None if alone else ahead, required.after(target))
 
     @nox.session(venv_backend="none", requires=required.matrix, default=False)
     def matrix(session: nox.Session) -> None:
@@ -135,6 +139,11 @@ class _Required(NamedTuple):
     targets: Sequence[Target] = ()
     matrix: Sequence[str] = ()
     watch: Sequence[str] = ()
+    pending: Sequence[Target] = ()
+
+    def after(self, target: Target) -> Target | None:
+        """What is run after ``target``, if anything is."""
+        return dict(itertools.pairwise(self.pending)).get(target)
 
     @property
     def axes(self) -> list[str]:
@@ -172,7 +181,8 @@ def _sessions(project: Project, run: RunFolder) -> _Required:
                     plan.prepare(in_parallel=in_parallel())
         required = {type(plan): [target.session for target in plan.pending] for plan in plans}
         targets = sorted({target for plan in plans for target in plan.known}, key=lambda target: target.place)
-        return _Required(targets, required.get(Plan, []), required.get(Watch, []))
+        pending = [target for plan in plans for target in plan.pending]
+        return _Required(targets, required.get(Plan, []), required.get(Watch, []), pending)
     except RecompatError:
         if any(argument.startswith("probe(") for argument in sys.argv):  # nox would only say that there is none
             with ends_well():
@@ -198,13 +208,15 @@ def _say_waiting(who: str) -> None:
     tell(f"another run is at work in this checkout{who}; waiting for its end.")
 
 
-def _interrupted(run: RunFolder, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _interrupted(
+    run: RunFolder, ahead: Ahead, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     """End as documented where Ctrl-C or SIGTERM meets nox itself, between our sessions."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
     run.note(ExitCode.INTERRUPTED)
-    _close(run)
+    _close(run, ahead)
 
 
 def _broken(report: Path) -> list[str]:
@@ -215,12 +227,13 @@ def _broken(report: Path) -> list[str]:
     return []
 
 
-def _close(run: RunFolder) -> None:
+def _close(run: RunFolder, ahead: Ahead) -> None:
     """At exit: hand on the exit code of a session that ran in a process of its own, where nox has only 0 and 1."""
     code = run.noted
     if code is ExitCode.OK and (broken := _broken(run.path / REPORT)):
         code = ExitCode.INCOMPLETE  # nox says 1, as for a case that is not as expected
         tell(f"{' and '.join(broken)} came to no end; run it again.")
+    ahead.drop()
     run.remove()
     if code is not ExitCode.OK:
         sys.stdout.flush()

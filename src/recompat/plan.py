@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import shutil
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from recompat.record import load_records, now, releases_of, write_atomically
 from recompat.replays import label
 from recompat.report.formats import FORMATS
 from recompat.report.terminal import render_terminal
+from recompat.room import free_gib
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
+    from recompat.ahead import Ahead
     from recompat.model import Record
     from recompat.options import Options
     from recompat.project import Project
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "show_summary"]
 
-GIB = 1 << 30
 NEEDED_GIB = 15  # free disk at the peak of a run on CUDA builds, with a wide margin
+NEEDED_CPU_GIB = 4
 
 
 class Plan:
@@ -140,14 +141,22 @@ class Plan:
                 if choose_wheel(release, sources).source is Source.DEFAULT:
                     self._say_once()
 
-    def probe(self, target: Target, location: Path) -> None:
-        """Bring the record of ``target`` up to date, with an environment at ``location``."""
+    def probe(
+        self, target: Target, location: Path, ahead: Ahead | None = None, following: Target | None = None
+    ) -> None:
+        """Bring the record of ``target`` up to date, with an environment at ``location``.
+
+        Args:
+            ahead: what installs ``following`` while the cases run, if there is room for two; it is done when this returns.
+            following: what comes next, if anything does.
+        """
         if self.options.exitfirst and self._run.stopped_by:
             self._run.tell(f"torch {target} was not run: {self._run.stopped_by} has an unexpected cell (-x).")
             drop_unused_environment(location)
             return
         progress = Progress(f"torch {target}", quiet=self.options.quiet)
-        work = Work(self._setup, target, location, progress)
+        meanwhile = functools.partial(self._begin, ahead, following, location)
+        work = Work(self._setup, target, location, progress, ahead=ahead, meanwhile=meanwhile)
         record = work.run(self._sources, self._say_once)
         if work.kept:
             self._run.tell(
@@ -156,6 +165,19 @@ class Plan:
         progress.say(f"not run again: {work.kept.kind.value}" if work.kept else _ending(record))
         if self.options.exitfirst and self._is_unexpected(record):
             self._run.stop(f"torch {target}")
+        if ahead is not None and ahead.busy:
+            with progress.step("waiting", f"for torch {following} to be installed"):
+                ahead.wait()
+
+    def _begin(self, ahead: Ahead | None, following: Target | None, location: Path) -> None:
+        """Begin to install what comes next, unless it may be left out or stand there already, or there is no room."""
+        if ahead is None or following is None or self.options.exitfirst or self.options.keep:
+            return
+        with contextlib.suppress(EnvironmentTrouble):  # it is told when its turn comes
+            build = Work(self._setup, following, location, Progress("")).planned(self._sources())
+            needed = NEEDED_GIB if build.wheel.source is Source.DEFAULT else NEEDED_CPU_GIB
+            if free_gib(self._setup.project.root) >= needed:
+                ahead.begin(build, location)
 
     def _is_unexpected(self, record: Record) -> bool:
         """Whether a cell of it is not as expected."""
@@ -275,7 +297,7 @@ class Plan:
         if not self._run.first("said"):
             return
         notice = self._sources().notice
-        free = shutil.disk_usage(self._setup.project.root).free / GIB
+        free = free_gib(self._setup.project.root)
         if notice:
             tell(f"NOTE: {notice}")
         if free < NEEDED_GIB:

@@ -17,10 +17,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from recompat.marked import end_marked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MARK", "reaped"]
+__all__ = ["MARK", "end_reaped", "reaped"]
 
 MARK: Final = "RECOMPAT_HOST"
 REAPING: Final = """\
@@ -47,6 +49,13 @@ def reaped(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of a process that is to end with this one, and all that it starts with it."""
     with _lock:
         return {**environ, MARK: _watched()}
+
+
+def end_reaped() -> None:
+    """End all of these now, and whatever they started; on Linux alone."""
+    with _lock:
+        if _watched.cache_info().currsize:
+            end_marked(MARK, _watched())
 
 
 @functools.cache

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["check_room", "says_full", "was_full"]
+__all__ = ["GIB", "check_room", "free_gib", "says_full", "was_full"]
 
+GIB: Final = 1 << 30
 EMPTY_ENVIRONMENT: Final = 1 << 18  # bytes
 ITS_FILES: Final = 64
 FULL: Final = 1 << 16  # bytes that are of no use
@@ -35,6 +36,11 @@ def check_room(folder: Path) -> None:
                 file.write(bytes(0 if number else EMPTY_ENVIRONMENT))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(folder)) from error
+
+
+def free_gib(folder: Path) -> float:
+    """How many GiB are free where ``folder`` stands."""
+    return shutil.disk_usage(folder).free / GIB
 
 
 def was_full(log: Path, folders: Iterable[Path]) -> bool:

@@ -172,7 +172,12 @@ def _parse(kind: type, value: object) -> object:
     """Read one of packaging's types; its own errors are ``ValueError``, which msgspec makes its own."""
     if not isinstance(value, str):
         raise TypeError
-    read = kind(value)
+    return _read_text_as(kind, value)
+
+
+@functools.lru_cache(1_000)  # what is the same object is compared at once
+def _read_text_as(kind: type, text: str) -> object:
+    read = kind(text)
     if isinstance(read, SpecifierSet):
         read.contains("1")  # it reads the versions in it no sooner
     return read

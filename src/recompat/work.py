@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from recompat.ahead import Ahead
     from recompat.expectations import Expectations
     from recompat.progress import Progress
     from recompat.project import Setup
@@ -69,11 +70,32 @@ def _claims(setup: Setup, release: Version) -> Expectations:
     return claims(setup.project, setup.matrix, setup.files, records, {release})
 
 
+def _nothing() -> None:
+    """What is done where nothing is."""
+
+
 class Work:
-    """The making of one record."""
+    """The making of one record.
+
+    Args:
+        setup: what a run is about.
+        target: what the record is of.
+        location: where its environment is made.
+        progress: told each step.
+        spawn: starts a probe.
+        ahead: what may have installed it already.
+        meanwhile: called once all is installed, before the cases run.
+    """
 
     def __init__(
-        self, setup: Setup, target: Target, location: Path, progress: Progress, spawn: Spawn = start_probe
+        self,
+        setup: Setup,
+        target: Target,
+        location: Path,
+        progress: Progress,
+        spawn: Spawn = start_probe,
+        ahead: Ahead | None = None,
+        meanwhile: Callable[[], None] = _nothing,
     ) -> None:
         self._setup = setup
         self._target = target
@@ -81,6 +103,8 @@ class Work:
         self._location = location
         self._progress = progress
         self._spawn = spawn
+        self._ahead = ahead
+        self._meanwhile = meanwhile
         self._started = now()
         self._built: Build | None = None
         self.kept: Trouble | None = None
@@ -142,6 +166,7 @@ class Work:
                 facts = self._facts(job, wheel)
             record = self._record(environment, facts=facts)
             pending = self._also_stale(pending, earlier, facts)
+            self._meanwhile()
             results = self._trials(job, pending)
             self._check_room(results, job.log)
         except EnvironmentTrouble as error:
@@ -172,6 +197,14 @@ class Work:
         reason = f"The disk is full: torch {self._target} was installed, and not run to the end; free some space and run it again."
         return Trouble(TroubleKind.DISK_FULL, reason)
 
+    def planned(self, sources: Sources) -> Build:
+        """What will be installed.
+
+        Raises:
+            EnvironmentTrouble: there is nothing that can be.
+        """
+        return self._build(choose_wheel(self._release, sources))
+
     def _install(self, wheel: Wheel, log: Path) -> None:
         build = self._build(wheel)
         if take_environment(self._location, build):
@@ -180,7 +213,8 @@ class Work:
             if wheel.source is Source.DEFAULT:
                 self._announce()
             with self._progress.step("installing", f"{wheel.offer.filename} ({wheel.source})"):
-                build_environment(self._location, build, log)
+                if not (self._ahead and self._ahead.take(build, self._location, log)):
+                    build_environment(self._location, build, log)
         self._built = build
 
     def _build(self, wheel: Wheel) -> Build:

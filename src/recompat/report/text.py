@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -16,9 +17,10 @@ INVISIBLE = frozenset(
 )  # controls, bidirectional and zero-width marks, unpaired surrogates
 
 
+@functools.lru_cache(8_192)  # a large matrix says the same of most of its cells
 def clean(text: str, limit: int = LIMIT) -> str:
     """Put a text on one line without anything that is not seen, and cut it at ``limit`` characters, saying so."""
-    if len(text) <= limit and text.isascii() and text.isprintable():  # most are, and a large matrix has many
+    if len(text) <= limit and text.isascii() and text.isprintable():  # most are
         return " ".join(text.split())
     head = ESCAPE.sub("", text[: 4 * limit + 64])  # enough to fill the limit, and a megabyte costs nothing
     line = " ".join("".join(character for character in map(_visible, head)).split())

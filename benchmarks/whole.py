@@ -1,0 +1,91 @@
+"""Whole runs: two releases from nothing to the report, by recompat and by nox with pytest on pip; the caches are warm."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.peers import PYTEST, environ
+from benchmarks.turns import command, race, told
+from recompat.options import parse_options
+from recompat.project import Project, load_setup
+from recompat.record import load_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["whole"]
+
+ROOT = Path(__file__).parent.parent
+RELEASES = ("2.11.0", "2.13.0")
+REPLAYS = 3
+PACKAGES = "numpy setuptools pytest pytest-xdist"
+NOXFILE = """import nox
+
+@nox.session(venv_backend="virtualenv")
+@nox.parametrize("torch", {releases})
+def tests(session, torch):
+    session.install(f"torch=={{torch}}", *{packages})
+    for _ in range({replays}):
+        session.run("pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "test_cases.py")
+"""
+
+
+def whole(keyword: str | None, rounds: int, folder: Path) -> str:
+    """Race whole runs, and tell what of ours was installing and what was trials.
+
+    Args:
+        keyword: which cases, as ``-k`` says; the default ones if there is none.
+        rounds: how often each contestant runs, after once to fill its cache.
+        folder: for copies of this project, the peers' files and all caches.
+    """
+    cases = load_setup(Project(ROOT), parse_options(["-k", keyword] if keyword else [])).addresses
+    project, peers = folder / "ours", folder / "theirs"
+    subprocess.run(["git", "clone", "--quiet", ROOT, project], check=True)
+    peers.mkdir()
+    probe = str(ROOT / "src")
+    named = [(str(case.path), case.name) for case in cases]
+    (peers / "test_cases.py").write_text(PYTEST.format(probe=probe, cases=named))
+    (peers / "noxfile.py").write_text(
+        NOXFILE.format(releases=list(RELEASES), packages=PACKAGES.split(), replays=REPLAYS)
+    )
+    variables = {
+        **environ(),
+        "UV_CACHE_DIR": str(folder / "uv"),
+        "PIP_CACHE_DIR": str(folder / "pip"),
+        "PIP_CONSTRAINT": "",
+    }
+    selected = ["--torch", ",".join(RELEASES), *(["-k", keyword] if keyword else [])]
+    run = functools.partial(command, folder=project, environ=variables, fails=(0, 1, 6))
+    nox = (sys.executable, "-m", "nox")
+    seconds: list[dict[str, float]] = []
+    contestants = {
+        "recompat": _anew(project, run(*nox, "-s", "matrix", "--", *selected), seconds),
+        "recompat -j 2": _anew(project, run(*nox, "-j", "2", "-s", "matrix", "--", *selected), []),
+        "nox + pytest-xdist on pip": _anew(peers, command(*nox, folder=peers, environ=variables, fails=(0, 1)), []),
+    }
+    figures = race(contestants, rounds)
+    return told(f"{len(cases)} cases on torch {' and '.join(RELEASES)}, whole runs", figures, _parts(seconds[-1]))
+
+
+def _anew(project: Path, run: Callable[[], object], seconds: list[dict[str, float]]) -> Callable[[], object]:
+    """Have nothing from before but the caches, and note what the steps of each release took."""
+
+    def from_nothing() -> None:
+        for left in (project / ".nox", project / "reports" / "records"):
+            shutil.rmtree(left, ignore_errors=True)
+        run()
+        records, _ = load_records(project / "reports" / "records")
+        seconds.append(
+            {f"{one.environment.torch} {step}": took for one in records for step, took in one.run.seconds.items()}
+        )
+
+    return from_nothing
+
+
+def _parts(seconds: dict[str, float]) -> dict[str, str]:
+    return {step: f"{took:.1f} s" for step, took in seconds.items()}
