@@ -6,13 +6,14 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from benchmarks.footprint import footprint
 from benchmarks.scale import scale
 from benchmarks.standing import standing
 from benchmarks.startup import startup
 from benchmarks.trials import trials
 from benchmarks.whole import whole
 
-NAMES = ("startup", "standing", "scale", "trials", "whole")
+NAMES = ("startup", "standing", "scale", "trials", "whole", "footprint")
 
 
 def main() -> None:
@@ -44,6 +45,8 @@ def _run(name: str, chosen: argparse.Namespace, folder: Path) -> str:
         return scale(folder)
     if name == "whole":
         return whole(chosen.keyword, chosen.rounds, folder)
+    if name == "footprint":
+        return footprint(chosen.keyword, folder)
     if chosen.python is None:
         return "### trials\n\nNot run: --python names the interpreter of an environment with torch.\n"
     return trials(chosen.python.absolute(), chosen.keyword, chosen.rounds, folder)

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["environ", "layer", "write_peers"]
 
-TOOLS = ("pytest>=8", "pytest-xdist>=3.6", "asv>=0.6.4", "asv-runner")
+TOOLS = (
+    "pytest>=8,<9",
+    "pytest-forked>=1.6",
+    "pytest-xdist>=3.6",
+    "asv>=0.6.4",
+    "asv-runner",
+)  # forked has no pytest 9
 PYTEST = '''"""One test a case."""
 import sys
 sys.path.insert(0, {probe!r})

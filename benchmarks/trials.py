@@ -48,11 +48,13 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
     write_peers(folder, cases)
     run = functools.partial(command, folder=folder, environ=environ())
     pytest = (peers, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_cases.py")
+    forked = (*pytest, "--forked", "-n", str(cores))
     asv = (peers, "-m", "asv", "run", "--python=same", "--quick", "--dry-run", "--show-stderr")
     loop = ("sh", "-c", f'ls loop/*.py | xargs -n 1 -P {cores} "$0"', peers)
     three = {
         "recompat, three replays": functools.partial(_ours, python, cases, cores),
         "a process per case (shell loop), three times": _times(REPLAYS, run(*loop)),
+        "pytest-forked, three times": _times(REPLAYS, run(*forked)),
         "pytest without isolation, three times": _times(REPLAYS, run(*pytest)),
         "asv, forkserver, three times": _times(REPLAYS, run(*asv, "--launch-method", "forkserver", fails=(0, 2))),
         "asv, spawn, three times": _times(REPLAYS, run(*asv, "--launch-method", "spawn", fails=(0, 2))),
