@@ -175,8 +175,10 @@ class Plan:
             return
         with contextlib.suppress(EnvironmentTrouble):  # it is told when its turn comes
             build = Work(self._setup, following, location, Progress("")).planned(self._sources())
-            needed = NEEDED_GIB if build.wheel.source is Source.DEFAULT else NEEDED_CPU_GIB
-            if free_gib(self._setup.project.root) >= needed:
+            by_default = build.wheel.source is Source.DEFAULT
+            if free_gib(self._setup.project.root) >= (NEEDED_GIB if by_default else NEEDED_CPU_GIB):
+                if by_default:
+                    self._say_once()
                 ahead.begin(build, location)
 
     def _is_unexpected(self, record: Record) -> bool:
