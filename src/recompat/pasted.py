@@ -6,6 +6,7 @@ broken. Everything takes linear time.
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections import Counter
@@ -76,13 +77,13 @@ def read_messages(text: str) -> tuple[Message, ...]:
     return tuple(message for message in found.values() if not _is_part(message, found.values()))
 
 
-def read_blocks(text: str) -> Iterator[Sequence[str]]:
+@functools.lru_cache(1)  # one text is read for one thing after the other
+def read_blocks(text: str) -> Sequence[Sequence[str]]:
     """The lines of each traceback with what follows it, freed of what stands before them; all where there is no header."""
     lines = _grouped(_lines(text))
     starts = [number for number, line in enumerate(lines) if HEADER in line] or [0]
-    for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
-        if start < end:
-            yield lines[start:end]
+    bounds = zip([0, *starts], [*starts, len(lines)], strict=True)
+    return [lines[start:end] for start, end in bounds if start < end]
 
 
 def squashed(lines: Iterable[str]) -> str:
@@ -118,7 +119,7 @@ def _grouped(lines: Sequence[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     rank = ""
     for line in lines:
-        found = OF_A_RANK.search(line[:LONGEST_PREFIX])
+        found = OF_A_RANK.search(line[:LONGEST_PREFIX]) if "[" in line or "pid=" in line else None
         rank = (found[1] or found[2]) if found else rank
         groups.setdefault(rank, []).append(_unquoted(line))
     together = [line for group in groups.values() for line in group]
