@@ -56,6 +56,10 @@ def test_room_is_found_wanting(tmp_path: Path) -> None:
         check_room(folder / "environments")
         assert list((folder / "environments").iterdir()) == []
         assert not was_full(tmp_path / "no log", [folder, tmp_path / "nowhere"])
+        filler = fill(folder, leave=1 << 17)
+        with pytest.raises(OSError, match=r"No space left on device: .*environments"):
+            check_room(folder / "environments")  # a part of it fits
+        filler.unlink()
         fill(folder)
         with pytest.raises(OSError, match=r"No space left on device: .*environments"):
             check_room(folder / "environments")

@@ -47,6 +47,11 @@ def test_a_child_shares_the_folder_and_its_exit_code_is_handed_on(run: RunFolder
     assert run.noted == ExitCode.NOTHING_SELECTED
 
 
+def test_a_code_that_a_full_disk_had_no_room_for_is_that_of_trouble(run: RunFolder) -> None:
+    (run.path / "exit").touch()
+    assert run.noted is ExitCode.INCOMPLETE
+
+
 def test_one_run_at_a_time_in_a_checkout(run: RunFolder, tmp_path: Path) -> None:
     run.hold(tmp_path / "lock", lambda _: pytest.fail("nobody holds it"))
     code = f"""

@@ -23,7 +23,7 @@ LAST: Final = 1 << 20  # bytes of a log
 
 
 def check_room(folder: Path) -> None:
-    """See that an empty environment can be written: it is nox that makes one, and its failure would look like ours.
+    """See that an empty environment, or what uv asks of an interpreter, can be written: where nox fails at it, that looks like ours.
 
     Raises:
         OSError: it cannot.
@@ -33,7 +33,9 @@ def check_room(folder: Path) -> None:
         with contextlib.ExitStack() as stack:
             for number in range(ITS_FILES):
                 file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
-                file.write(bytes(0 if number else EMPTY_ENVIRONMENT))
+                content = bytes(0 if number else EMPTY_ENVIRONMENT)
+                if file.write(content) < len(content):  # the last that fits is no error
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(folder)) from error
 

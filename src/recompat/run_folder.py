@@ -67,9 +67,12 @@ class RunFolder:
     @property
     def noted(self) -> ExitCode:
         """The exit code that a session noted."""
-        with contextlib.suppress(FileNotFoundError):
+        try:
             return ExitCode(int((self.path / "exit").read_text()))
-        return ExitCode.OK
+        except FileNotFoundError:
+            return ExitCode.OK
+        except ValueError:  # the disk had no room for it
+            return ExitCode.INCOMPLETE
 
     def hold(self, lock: Path, waiting: Callable[[str], None]) -> None:
         """Keep other runs out of a checkout for as long as this process lives.

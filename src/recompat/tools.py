@@ -6,10 +6,10 @@ import functools
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from recompat.errors import ConfigurationError
+from recompat.room import check_room
 
 __all__ = ["check_uv", "uv_binary"]
 
@@ -47,9 +47,5 @@ def check_uv() -> None:
     told = os.fsdecode(done.stdout.strip())
     if not told or os.environ.get("UV_NO_CACHE"):
         return
-    try:
-        Path(told).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=told):
-            pass
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, told) from error
+    Path(told).mkdir(parents=True, exist_ok=True)
+    check_room(Path(told))
