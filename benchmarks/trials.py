@@ -46,7 +46,8 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
     cores = os.cpu_count() or 1
     peers = layer(python, folder / "tools")
     write_peers(folder, cases)
-    run = functools.partial(command, folder=folder, environ=environ())
+    run = functools.partial(command, folder=folder, environ={**environ(), "HOME": str(folder)})
+    run(peers, "-m", "asv", "machine", "--yes")()  # without it asv asks
     pytest = (peers, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_cases.py")
     forked = (*pytest, "--forked", "-n", str(cores))
     asv = (peers, "-m", "asv", "run", "--python=same", "--quick", "--dry-run", "--show-stderr")

@@ -10,6 +10,7 @@ import pytest
 from faults import disk
 from faults.tally import Tally
 from recompat.room import check_room, was_full
+from recompat.temporary import TemporaryFolder
 from support.disks import fill, small_disk
 
 if TYPE_CHECKING:
@@ -46,6 +47,18 @@ def test_room_for_bytes_is_none_for_files(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"No space left on device: .*environments"):
             check_room(made.folder / "environments")
         assert was_full(tmp_path / "no log", [made.folder])
+    finally:
+        made.close()
+
+
+@pytest.mark.usefixtures("mounted")
+def test_a_temporary_folder_without_room_for_its_mark_is_not_left(tmp_path: Path) -> None:
+    made = disk.Disk(tmp_path / "disk")
+    try:
+        made.resize(disk.Amount(disk.ENOUGH, made.taken.files + 1))
+        with pytest.raises(OSError, match="No space left on device"):
+            TemporaryFolder(parent=made.folder)
+        assert list(made.folder.iterdir()) == []
     finally:
         made.close()
 

@@ -40,7 +40,11 @@ class TemporaryFolder:
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         self._handle = hold(self.path)
         if self._handle is not None:
-            (self.path / MARK).touch()
+            try:
+                (self.path / MARK).touch()
+            except OSError:  # a full disk may have room for a folder and not for a file
+                self.remove()
+                raise
 
     def remove(self) -> None:
         """Remove it, as far as the system lets us."""
