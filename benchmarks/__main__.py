@@ -20,7 +20,13 @@ def main() -> None:
     """Run the benchmarks that are named, or all for which there is what they need."""
     parser = argparse.ArgumentParser(prog="nox -s bench --", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(NAMES)}")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how often each contestant runs (default 5)")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="how often each contestant runs (default 5); once means without a warm-up of trials",
+    )
     parser.add_argument(
         "--python", type=Path, metavar="PATH", help="an interpreter whose environment has torch, for trials"
     )

@@ -57,8 +57,7 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
         "a process per case (shell loop), three times": _times(REPLAYS, run(*loop)),
         "pytest-forked, three times": _times(REPLAYS, run(*forked)),
         "pytest without isolation, three times": _times(REPLAYS, run(*pytest)),
-        "asv, forkserver, three times": _times(REPLAYS, run(*asv, "--launch-method", "forkserver", fails=(0, 2))),
-        "asv, spawn, three times": _times(REPLAYS, run(*asv, "--launch-method", "spawn", fails=(0, 2))),
+        "asv (forkserver), three times": _times(REPLAYS, run(*asv, "--launch-method", "forkserver", fails=(0, 2))),
     }
     warm = {
         "recompat, two warm replays": functools.partial(_warm, python, cases, cores),
@@ -67,7 +66,7 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
     limits = _limits(python, cases, cores)
     return "\n".join(
         [
-            told(f"{len(cases)} cases on one release, three replays", race(three, rounds), limits),
+            told(f"{len(cases)} cases on one release, three replays", race(three, rounds, warm_up=rounds > 1), limits),
             told(f"{len(cases)} cases, warm", race(warm, rounds)),
         ]
     )
