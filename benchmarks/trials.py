@@ -51,7 +51,7 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
     pytest = (peers, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_cases.py")
     forked = (*pytest, "--forked", "-n", str(cores))
     asv = (peers, "-m", "asv", "run", "--python=same", "--quick", "--dry-run", "--show-stderr")
-    loop = ("sh", "-c", f'ls loop/*.py | xargs -n 1 -P {cores} "$0"', peers)
+    loop = ("sh", "-c", f'ls loop/*.py | xargs -n 1 -P {cores} sh -c \'"$0" "$1" || true\' "$0"', peers)
     three = {
         "recompat, three replays": functools.partial(_ours, python, cases, cores),
         "a process per case (shell loop), three times": _times(REPLAYS, run(*loop)),
