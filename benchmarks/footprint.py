@@ -12,11 +12,10 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from benchmarks.peers import environ
+from benchmarks.peers import clone, environ
 
 __all__ = ["footprint"]
 
-ROOT = Path(__file__).parent.parent
 RELEASES = ("2.13.0", "2.11.0")
 PAUSE = 0.5  # seconds between two looks
 MEGABYTE = 10**6
@@ -33,7 +32,7 @@ def footprint(keyword: str | None, folder: Path) -> str:
 
 def _run(release: str, keyword: str, folder: Path) -> tuple[float, float, float]:
     project = folder / "project"
-    subprocess.run(["git", "clone", "--quiet", ROOT, project], check=True)
+    clone(project)
     variables = {name: value for name, value in environ().items() if name != "UV_CACHE_DIR"}
     variables["XDG_CACHE_HOME"] = str(folder / "cache")
     places, before = (project / ".nox", folder / "cache"), _received()

@@ -8,26 +8,26 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recompat.options import parse_options
+from recompat.project import Project, load_setup
 from recompat.runner import probe_folder
 from recompat.tools import uv_binary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from recompat.trials import CaseAddress
 
-__all__ = ["environ", "layer", "write_peers"]
+__all__ = ["REPLAYS", "chosen_cases", "clone", "environ", "layer", "write_peers", "write_tests"]
 
-TOOLS = (
-    "pytest>=8,<9",
-    "pytest-forked>=1.6",
-    "pytest-xdist>=3.6",
-    "asv>=0.6.4",
-    "asv-runner",
-)  # forked has no pytest 9
+ROOT = Path(__file__).parent.parent
+REPLAYS = 3
+
+TOOLS = ("pytest>=8,<9", "pytest-forked>=1.6", "pytest-xdist>=3.6", "asv>=0.6.4", "asv-runner")
+"""With an older pytest, since pytest-forked does not run with 9."""
 PYTEST = '''"""One test a case."""
 import sys
 sys.path.insert(0, {probe!r})
@@ -83,7 +83,7 @@ def write_peers(folder: Path, cases: Sequence[CaseAddress]) -> None:
     """Write the peers' files: ``test_cases.py``, ``asv.conf.json`` with ``benchmarks/``, and a script a case in ``loop/``."""
     named = [(str(case.path), case.name) for case in cases]
     source = str(probe_folder().parent)
-    (folder / "test_cases.py").write_text(PYTEST.format(probe=source, cases=named))
+    write_tests(folder, cases)
     (folder / "benchmarks").mkdir()
     (folder / "benchmarks" / "__init__.py").touch()
     (folder / "benchmarks" / "cases.py").write_text(ASV.format(probe=source, cases=named))
@@ -99,6 +99,22 @@ def write_peers(folder: Path, cases: Sequence[CaseAddress]) -> None:
     for number, case in enumerate(cases):
         script = LOOP.format(folder=str(case.path.parent), stem=case.path.stem, function=f"case_{case.name}")
         (folder / "loop" / f"{number:04}.py").write_text(script)
+
+
+def write_tests(folder: Path, cases: Sequence[CaseAddress]) -> None:
+    """Write ``test_cases.py``, of which each test is a case."""
+    named = [(str(case.path), case.name) for case in cases]
+    (folder / "test_cases.py").write_text(PYTEST.format(probe=str(probe_folder().parent), cases=named))
+
+
+def chosen_cases(keyword: str | None) -> Sequence[CaseAddress]:
+    """The cases of this project that ``-k`` selects; the default ones without it."""
+    return load_setup(Project(ROOT), parse_options(["-k", keyword] if keyword else [])).addresses
+
+
+def clone(folder: Path) -> None:
+    """Copy this project as it is committed."""
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
 
 
 def environ() -> dict[str, str]:

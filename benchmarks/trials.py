@@ -13,11 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.peers import environ, layer, write_peers
+from benchmarks.peers import REPLAYS, chosen_cases, environ, layer, write_peers
 from benchmarks.turns import command, race, told
 from recompat.model import Replay
-from recompat.options import parse_options
-from recompat.project import Project, load_setup
 from recompat.replay import ReplayRun
 from recompat.runner import probe_folder, start_probe
 from recompat.trials import Job, run_trials
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["trials"]
 
-ROOT = Path(__file__).parent.parent
-REPLAYS = 3
-
 
 def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
     """Race three replays, then two warm ones against one pass of pytest without isolation; tell both, and the limits.
@@ -42,7 +37,7 @@ def trials(python: Path, keyword: str | None, rounds: int, folder: Path) -> str:
         rounds: how often each contestant runs.
         folder: for the peers' files and environment.
     """
-    cases = load_setup(Project(ROOT), parse_options(["-k", keyword] if keyword else [])).addresses
+    cases = chosen_cases(keyword)
     cores = os.cpu_count() or 1
     peers = layer(python, folder / "tools")
     write_peers(folder, cases)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import functools
 import shutil
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.peers import PYTEST, environ
+from benchmarks.peers import REPLAYS, chosen_cases, clone, environ, write_tests
 from benchmarks.turns import command, race, told
-from recompat.options import parse_options
-from recompat.project import Project, load_setup
 from recompat.record import load_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["whole"]
 
-ROOT = Path(__file__).parent.parent
 RELEASES = ("2.11.0", "2.13.0")
-REPLAYS = 3
 PACKAGES = "numpy setuptools pytest pytest-xdist"
 NOXFILE = """import nox
 
@@ -44,13 +39,11 @@ def whole(keyword: str | None, rounds: int, folder: Path) -> str:
         rounds: how often each contestant runs, after once to fill its cache.
         folder: for copies of this project, the peers' files and all caches.
     """
-    cases = load_setup(Project(ROOT), parse_options(["-k", keyword] if keyword else [])).addresses
+    cases = chosen_cases(keyword)
     project, peers = folder / "ours", folder / "theirs"
-    subprocess.run(["git", "clone", "--quiet", ROOT, project], check=True)
+    clone(project)
     peers.mkdir()
-    probe = str(ROOT / "src")
-    named = [(str(case.path), case.name) for case in cases]
-    (peers / "test_cases.py").write_text(PYTEST.format(probe=probe, cases=named))
+    write_tests(peers, cases)
     (peers / "noxfile.py").write_text(
         NOXFILE.format(releases=list(RELEASES), packages=PACKAGES.split(), replays=REPLAYS)
     )
@@ -63,36 +56,32 @@ def whole(keyword: str | None, rounds: int, folder: Path) -> str:
     selected = ["--torch", ",".join(RELEASES), *(["-k", keyword] if keyword else [])]
     run = functools.partial(command, folder=project, environ=variables, fails=(0, 1, 6))
     nox = (sys.executable, "-m", "nox")
-    seconds: list[dict[str, float]] = []
     contestants = {
-        "recompat": _anew(project, run(*nox, "-s", "matrix", "--", *selected), seconds),
-        "recompat -j 2": _anew(project, run(*nox, "-j", "2", "-s", "matrix", "--", *selected), []),
-        "nox + pytest-xdist on pip": _anew(peers, command(*nox, folder=peers, environ=variables, fails=(0, 1)), []),
+        "recompat": _anew(project, run(*nox, "-s", "matrix", "--", *selected)),
+        "recompat -j 2": _anew(project, run(*nox, "-j", "2", "-s", "matrix", "--", *selected)),
+        "nox + pytest-xdist on pip": _anew(peers, command(*nox, folder=peers, environ=variables, fails=(0, 1))),
     }
     figures = race(contestants, rounds)
     title = f"{len(cases)} cases on torch {' and '.join(RELEASES)}, whole runs"
     contestants["recompat"]()
+    parts = _parts(project)
     again = run(*nox, "-s", "matrix", "--", *selected)
-    edited = project / cases[0].path.relative_to(ROOT)
+    edited = project / "matrix" / "cases" / cases[0].path.name
     more = {
         "then, nothing to do": _took(again),
         f"then, {edited.name} edited": _took(lambda: (edited.write_text(edited.read_text() + "# edited\n"), again())),
         f"then, torch {RELEASES[0]} anew": _took(lambda: (_drop(project, RELEASES[0]), again())),
     }
-    return told(title, figures, {**_parts(seconds[-1]), **more})
+    return told(title, figures, {**parts, **more})
 
 
-def _anew(project: Path, run: Callable[[], object], seconds: list[dict[str, float]]) -> Callable[[], object]:
-    """Have nothing from before but the caches, and note what the steps of each release took."""
+def _anew(project: Path, run: Callable[[], object]) -> Callable[[], object]:
+    """Have nothing from before but the caches."""
 
     def from_nothing() -> None:
         for left in (project / ".nox", project / "reports" / "records"):
             shutil.rmtree(left, ignore_errors=True)
         run()
-        records, _ = load_records(project / "reports" / "records")
-        seconds.append(
-            {f"{one.environment.torch} {step}": took for one in records for step, took in one.run.seconds.items()}
-        )
 
     return from_nothing
 
@@ -108,5 +97,9 @@ def _took(run: Callable[[], object]) -> str:
     return f"{time.perf_counter() - began:.1f} s"
 
 
-def _parts(seconds: dict[str, float]) -> dict[str, str]:
-    return {step: f"{took:.1f} s" for step, took in seconds.items()}
+def _parts(project: Path) -> dict[str, str]:
+    """What the steps of each release took."""
+    records, _ = load_records(project / "reports" / "records")
+    return {
+        f"{one.environment.torch} {step}": f"{took:.1f} s" for one in records for step, took in one.run.seconds.items()
+    }

@@ -117,14 +117,13 @@ def build_environment(location: Path, build: Build, log: Path, tries: int = 2) -
         EnvironmentTrouble: with uv's own reason, in a sentence.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    for left in reversed(range(tries)):
-        try:
-            return _build(location, build, log)
-        except _Ended as error:
+    try:
+        _build(location, build, log)
+    except _Ended as error:
+        if tries == 1:
             reason = f"torch {build.release} was not installed: uv was {error}, twice; run it again."
-            if not left:
-                raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason) from None
-    return None
+            raise EnvironmentTrouble(TroubleKind.PROBE_FAILED, reason) from None
+        build_environment(location, build, log, tries - 1)
 
 
 class _Ended(Exception):

@@ -80,8 +80,8 @@ def define_sessions(noxfile: Path | str) -> None:
         """Install one torch release in an environment of its own, run the cases there, and record what happened."""
         target, location = Target(Version(torch), packed(beside)), Path(session.virtualenv.location)
         with ends_well(run.note):
-            plan, alone = Plan(project, run, parse_options(session.posargs)), in_parallel() or is_worker()
-            plan.probe(target, location, None if alone else ahead, required.after(target))
+            plan = Plan(project, run, parse_options(session.posargs))
+            plan.probe(target, location, None if in_parallel() else ahead, required.after(target))
 
     @nox.session(venv_backend="none", requires=required.matrix, default=False)
     def matrix(session: nox.Session) -> None:

@@ -35,7 +35,7 @@ from recompat.tracks import Target, target_of
 from recompat.unchanged import remember
 from recompat.versions import Offered, select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
-from recompat.work import Work, pending_of
+from recompat.work import Work, build_of, pending_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -174,8 +174,8 @@ class Plan:
         if ahead is None or following is None or self.options.exitfirst or self.options.keep:
             return
         with contextlib.suppress(EnvironmentTrouble):  # it is told when its turn comes
-            build = Work(self._setup, following, location, Progress("")).planned(self._sources())
-            by_default = build.wheel.source is Source.DEFAULT
+            wheel = choose_wheel(following.torch, self._sources())
+            build, by_default = build_of(self._setup, following, wheel), wheel.source is Source.DEFAULT
             if free_gib(self._setup.project.root) >= (NEEDED_GIB if by_default else NEEDED_CPU_GIB):
                 if by_default:
                     self._say_once()

@@ -40,8 +40,7 @@ __all__ = [
 LARGEST: Final = 32 << 20  # bytes of a record; the library's have less than 2 MiB
 MOST_VALUES: Final = 1_000_000  # of a record; each takes some hundred bytes of memory, however short it is written
 
-_ENCODER = msgspec.json.Encoder(order="deterministic")
-_SORTED = msgspec.json.Encoder(order="sorted")
+_ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 class BadRecord(Exception):
@@ -96,7 +95,7 @@ def _as_written(content: bytes) -> Record | None:
         record = msgspec.json.decode(content, type=Record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    rest = _SORTED.encode(msgspec.structs.replace(record, digest=""))
+    rest = _ENCODER.encode(msgspec.structs.replace(record, digest=""))
     found = hashlib.sha256(rest.replace(b'"digest":"",', b"", 1)).hexdigest()
     return record if found == record.digest else None
 

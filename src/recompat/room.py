@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["GIB", "check_room", "free_gib", "says_full", "was_full"]
+__all__ = ["check_room", "free_gib", "says_full", "was_full"]
 
 GIB: Final = 1 << 30
 EMPTY_ENVIRONMENT: Final = 1 << 18  # bytes
@@ -29,7 +29,7 @@ def check_room(folder: Path) -> None:
         OSError: it cannot.
     """
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
             for number in range(ITS_FILES):
                 file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))

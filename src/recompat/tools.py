@@ -47,5 +47,4 @@ def check_uv() -> None:
     told = os.fsdecode(done.stdout.strip())
     if not told or os.environ.get("UV_NO_CACHE"):
         return
-    Path(told).mkdir(parents=True, exist_ok=True)
     check_room(Path(told))

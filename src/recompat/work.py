@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from recompat.sources import Sources
     from recompat.tracks import Target
 
-__all__ = ["Work", "pending_of", "standing_record"]
+__all__ = ["Work", "build_of", "pending_of", "standing_record"]
 
 
 def standing_record(setup: Setup, target: Target) -> Record | None:
@@ -68,6 +68,17 @@ def pending_of(setup: Setup, release: Version, record: Record | None) -> Sequenc
 def _claims(setup: Setup, release: Version) -> Expectations:
     records, _ = load_records(setup.project.records)
     return claims(setup.project, setup.matrix, setup.files, records, {release})
+
+
+def build_of(setup: Setup, target: Target, wheel: Wheel) -> Build:
+    """What is installed for ``target`` where ``wheel`` was chosen.
+
+    Raises:
+        EnvironmentTrouble: the lock has something else, or nothing.
+    """
+    packages = (*setup.matrix.packages_for(target.torch), *target.requirements)
+    locked = setup.lock.environment(target, wheel, platform_id(), packages).packages if setup.lock else ()
+    return Build(str(target.torch), wheel, packages, stamp(wheel.offer.url), locked)
 
 
 def _nothing() -> None:
@@ -197,16 +208,8 @@ class Work:
         reason = f"The disk is full: torch {self._target} was installed, and not run to the end; free some space and run it again."
         return Trouble(TroubleKind.DISK_FULL, reason)
 
-    def planned(self, sources: Sources) -> Build:
-        """What will be installed.
-
-        Raises:
-            EnvironmentTrouble: there is nothing that can be.
-        """
-        return self._build(choose_wheel(self._release, sources))
-
     def _install(self, wheel: Wheel, log: Path) -> None:
-        build = self._build(wheel)
+        build = build_of(self._setup, self._target, wheel)
         if take_environment(self._location, build):
             self._progress.say("environment kept from an earlier run")
         else:
@@ -216,12 +219,6 @@ class Work:
                 if not (self._ahead and self._ahead.take(build, self._location, log)):
                     build_environment(self._location, build, log)
         self._built = build
-
-    def _build(self, wheel: Wheel) -> Build:
-        packages = (*self._setup.matrix.packages_for(self._release), *self._target.requirements)
-        lock = self._setup.lock
-        locked = lock.environment(self._target, wheel, platform_id(), packages).packages if lock else ()
-        return Build(str(self._release), wheel, packages, stamp(wheel.offer.url), locked)
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
         facts = read_facts(job, wheel.origin)
@@ -253,7 +250,10 @@ class Work:
     def _check_locked(self, facts: Facts, wheel: Wheel) -> None:
         """See that what was locked is there, and nothing else, where there is a lock."""
         normal = functools.partial(canonicalize_version, strip_trailing_zero=False)
-        locked = {(canonicalize_name(one.name), normal(one.version)) for one in self._build(wheel).locked}
+        locked = {
+            (canonicalize_name(one.name), normal(one.version))
+            for one in build_of(self._setup, self._target, wheel).locked
+        }
         there = {(canonicalize_name(name), normal(version)) for name, version in facts.packages.items()}
         if locked and there != locked:
             names = ", ".join(sorted(clean(f"{name} {version}") for name, version in there ^ locked))
