@@ -22,11 +22,13 @@ MEASURED = """
 import resource, sys, time
 began = time.perf_counter()
 from pathlib import Path
+from recompat.collection import collect_seldom
 from recompat.options import parse_options
 from recompat.plan import Plan
 from recompat.project import Project
 from recompat.report.formats import FORMATS
 from recompat.run_folder import RunFolder
+collect_seldom()
 run = RunFolder()
 plan = Plan(Project(Path.cwd()), run, parse_options([]))
 summary = plan._summary(recorded=True)

@@ -122,7 +122,7 @@ def test_the_terminal_and_markdown_have_a_matrix_of_each_platform() -> None:
     of_linux, of_mac = text.split(f"{MAC}:\n")[0], text.split(f"{MAC}:\n")[1].split("\n\n")[0]
     assert ("2.9.1" in of_linux, "2.9.1" in of_mac) == (True, False)
     assert "CheckpointError" in of_mac
-    markdown = FORMATS["markdown"].render(made)
+    markdown = FORMATS["markdown"].render(made).decode()
     first, second = (part.split("\n\n")[1] for part in re.split(r"### (?:linux|macosx)", markdown)[1:])
     assert re.findall(r"2\.\d+\.\d", first.splitlines()[0]) == ["2.9.1", "2.10.0", "2.11.0"]
     assert re.findall(r"2\.\d+\.\d", second.splitlines()[0]) == ["2.10.0", "2.11.0"]
@@ -130,7 +130,7 @@ def test_the_terminal_and_markdown_have_a_matrix_of_each_platform() -> None:
 
 @pytest.mark.parametrize("name", ["html", "markdown", "text", "rst", "latex", "picture"])
 def test_every_format_of_the_matrix_names_the_platforms(name: str) -> None:
-    drawn = FORMATS[name].render(two_platforms())
+    drawn = FORMATS[name].render(two_platforms()).decode()
     for platform in (LINUX, MAC):
         assert re.search(platform.replace("_", r"[^a-z0-9]{1,9}"), drawn), drawn
 
@@ -145,16 +145,16 @@ def test_a_change_names_its_platform() -> None:
     )
     (boundaries,) = [section for section in sections(made) if section.title.startswith("Boundaries")]
     assert [entry.text.partition(": ")[0] for entry in boundaries.entries] == [LINUX, MAC]
-    assert f"{MAC}: " in FORMATS["atom"].render(made)
+    assert f"{MAC}: " in FORMATS["atom"].render(made).decode()
 
 
 def test_the_page_has_a_filter_for_platforms_and_tells_where_they_disagree() -> None:
-    page = FORMATS["html"].render(two_platforms())
+    page = FORMATS["html"].render(two_platforms()).decode()
     assert f'<option value="{MAC}">' in page
     assert page.count(f'data-platform="{MAC}"') == 2
     assert "<h3>Where platforms disagree</h3>" in page
     assert f"pass on {LINUX}; CheckpointError on {MAC}" in page
-    alone = FORMATS["html"].render(summary(on(LINUX, "2.9.1", same=PASSES), file=FILE))
+    alone = FORMATS["html"].render(summary(on(LINUX, "2.9.1", same=PASSES), file=FILE)).decode()
     assert '<select name="platform">' not in alone
     assert "<h3>Where platforms disagree</h3>" not in alone
 
@@ -163,6 +163,6 @@ def test_a_hostile_platform_is_text() -> None:
     evil = "<script>alert(1)</script>\x1b[31m|`"
     made = summary(on(LINUX, "2.11.0", splits=PASSES), on(evil, "2.11.0", splits=raises()), file=FILE)
     for name in ("html", "markdown", "text", "rst", "atom"):
-        drawn = FORMATS[name].render(made)
+        drawn = FORMATS[name].render(made).decode()
         assert "\x1b" not in drawn
         assert "<script>alert" not in drawn or name in {"text", "rst"}

@@ -100,7 +100,7 @@ def test_a_format_is_known_by_one_name_and_a_file_belongs_to_one_format() -> Non
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_text_ends_with_its_last_line(name: str) -> None:
-    text = FORMATS[name].render(everything())
+    text = FORMATS[name].render(everything()).decode()
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
 

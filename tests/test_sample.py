@@ -47,7 +47,7 @@ def summary() -> Summary:
 
 @pytest.mark.parametrize("name", sorted(SITE))
 def test_the_sample_is_what_the_records_make(name: str) -> None:
-    check_golden(name, SITE[name].render(summary()), SAMPLE)
+    check_golden(name, SITE[name].render(summary()).decode(), SAMPLE)
 
 
 def test_nothing_else_is_in_it_and_what_its_page_links_to_is_there() -> None:

@@ -36,7 +36,7 @@ SWAPS = pytest.mark.parametrize("swap", [exchange, refused])
 def reports(tmp_path: Path) -> Path:
     """A folder with yesterday's site."""
     made = tmp_path / "reports"
-    replace_site(made, OLD, NAMES)
+    replace_site(made, OLD.items(), NAMES)
     return made
 
 
@@ -71,7 +71,7 @@ def test_the_new_one_is_whole_before_it_takes_the_place_of_the_old_one(
         seen.extend([content(new), content(site)])
         return swap(new, site)
 
-    replace_site(reports, NEW, NAMES, swap=watched)
+    replace_site(reports, NEW.items(), NAMES, swap=watched)
     assert seen == [NEW, OLD]
     assert content(reports / "site") == NEW
     assert hidden(reports) == []
@@ -79,7 +79,7 @@ def test_the_new_one_is_whole_before_it_takes_the_place_of_the_old_one(
 
 @SWAPS
 def test_the_first_one_makes_its_folder(tmp_path: Path, swap: Callable[[Path, Path], bool]) -> None:
-    replace_site(tmp_path / "a" / "reports", NEW, swap=swap)
+    replace_site(tmp_path / "a" / "reports", NEW.items(), swap=swap)
     assert content(tmp_path / "a" / "reports") == {f"site/{name}": text for name, text in NEW.items()}
 
 
@@ -104,7 +104,7 @@ class Dying(dict):
 
 files, options = HALF, {}
 MOMENT
-site_module.replace_site(pathlib.Path(sys.argv[1]), files, **options)
+site_module.replace_site(pathlib.Path(sys.argv[1]), files.items(), **options)
 """
 
 
@@ -118,7 +118,7 @@ def test_what_a_killed_run_leaves_is_whole_and_the_next_one_clears_up(reports: P
         assert not (reports / "site").exists()
     else:
         assert content(reports / "site") == (OLD if moment != "after the swap" else HALF)
-    replace_site(reports, NEW, NAMES)
+    replace_site(reports, NEW.items(), NAMES)
     assert content(reports / "site") == NEW
     assert hidden(reports) == []
 
@@ -126,7 +126,7 @@ def test_what_a_killed_run_leaves_is_whole_and_the_next_one_clears_up(reports: P
 def test_one_that_was_renamed_away_comes_back_where_the_next_one_fails(reports: Path) -> None:
     (reports / "site").rename(reports / ".site.old")
     with pytest.raises(FileExistsError):
-        replace_site(reports, {"a": b"", "a/b": b""})
+        replace_site(reports, {"a": b"", "a/b": b""}.items())
     assert content(reports / "site") == OLD
     assert hidden(reports) == []
 
@@ -152,7 +152,7 @@ def test_what_fails_leaves_the_old_one(
     reports: Path, files: Mapping[str, bytes], swap: Callable[[Path, Path], bool], error: type[BaseException]
 ) -> None:
     with pytest.raises(error) as caught:
-        replace_site(reports, files, NAMES, swap=swap)
+        replace_site(reports, files.items(), NAMES, swap=swap)
     assert str(getattr(caught.value, "filename", reports / "site")).startswith(str(reports / "site"))
     assert content(reports / "site") == OLD
     assert hidden(reports) == []
@@ -163,14 +163,14 @@ def full(tmp_path: Path) -> Iterator[Path]:
     """Reports on a disk that has no room but what the site of yesterday takes."""
     made = tmp_path / "reports"
     with small_disk(made):
-        replace_site(made, OLD, NAMES)
+        replace_site(made, OLD.items(), NAMES)
         fill(made)
         yield made
 
 
 def test_a_full_disk_leaves_the_old_one(full: Path) -> None:
     with pytest.raises(OSError, match="No space left") as caught:
-        replace_site(full, {"index.html": bytes(100_000)}, NAMES)
+        replace_site(full, {"index.html": bytes(100_000)}.items(), NAMES)
     assert caught.value.filename == str(full / "site")
     assert content(full / "site") == OLD
     assert hidden(full) == []
@@ -182,7 +182,7 @@ def test_two_at_once_take_turns(reports: Path) -> None:
     def publish(text: bytes) -> None:
         try:
             for _ in range(20):
-                replace_site(reports, dict.fromkeys(NEW, text), NAMES)
+                replace_site(reports, dict.fromkeys(NEW, text).items(), NAMES)
         except BaseException as error:  # noqa: BLE001 - told by the assertion below
             faults.append(error)
 
@@ -200,7 +200,7 @@ def test_names_lead_into_the_site_by_relative_links(reports: Path, tmp_path: Pat
     assert (reports / "index.html").readlink() == Path("site/index.html")
     assert (reports / "cases").readlink() == Path("site/cases")
     assert not (reports / "matrix.json").is_symlink(), "the site has none"
-    replace_site(reports, NEW, NAMES)
+    replace_site(reports, NEW.items(), NAMES)
     moved = reports.rename(tmp_path / "moved")
     assert [(moved / name).read_bytes() for name in ("index.html", "matrix.json", "cases/b.py")] == [
         b"new",
@@ -216,7 +216,7 @@ def test_an_older_file_becomes_a_link_and_what_is_somebody_elses_stays(tmp_path:
     (tmp_path / "cases" / "mine.py").write_bytes(b"mine")
     (tmp_path / "mine.html").write_bytes(b"mine")
     (tmp_path / "index.html").symlink_to("mine.html")
-    replace_site(tmp_path, NEW, NAMES)
+    replace_site(tmp_path, NEW.items(), NAMES)
     assert (tmp_path / "matrix.json").readlink() == Path("site/matrix.json")
     assert content(tmp_path / "cases") == {"mine.py": b"mine"}
     assert (tmp_path / "index.html").readlink() == Path("mine.html")
@@ -225,7 +225,7 @@ def test_an_older_file_becomes_a_link_and_what_is_somebody_elses_stays(tmp_path:
 
 def test_a_file_where_a_folder_should_be_stays(tmp_path: Path) -> None:
     (tmp_path / "cases").write_bytes(b"mine")
-    replace_site(tmp_path, NEW, NAMES)
+    replace_site(tmp_path, NEW.items(), NAMES)
     assert (tmp_path / "cases").read_bytes() == b"mine"
 
 
@@ -244,7 +244,7 @@ def test_what_somebody_else_put_in_its_place_is_refused_and_stays(
         site.symlink_to(elsewhere)
     before = content(tmp_path)
     with pytest.raises(FileExistsError, match=kind.removeprefix("a broken ")) as caught:
-        replace_site(tmp_path, NEW, NAMES, swap=swap)
+        replace_site(tmp_path, NEW.items(), NAMES, swap=swap)
     assert caught.value.filename == str(site)
     assert content(tmp_path) == before
     assert site.is_symlink() == (kind != "a file")
@@ -253,7 +253,7 @@ def test_what_somebody_else_put_in_its_place_is_refused_and_stays(
 
 def test_where_links_are_refused_files_are_copied(tmp_path: Path) -> None:
     for files in (OLD, NEW):
-        replace_site(tmp_path, files, NAMES, link=no_links)
+        replace_site(tmp_path, files.items(), NAMES, link=no_links)
         assert (tmp_path / "index.html").read_bytes() == files["index.html"]
         assert not (tmp_path / "index.html").is_symlink()
     assert not (tmp_path / "cases").exists()

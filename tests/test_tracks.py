@@ -116,7 +116,7 @@ def test_disagreement_of_versions_is_told_by_release() -> None:
 
 @pytest.mark.parametrize("name", FORMATS_WITH_A_TABLE)
 def test_every_format_of_the_matrix_names_the_tracks(name: str) -> None:
-    drawn = FORMATS[name].render(made())
+    drawn = FORMATS[name].render(made()).decode()
     for version in ("1.0", "10.0"):
         assert re.search(rf"library[^a-z0-9]{{1,9}}{version}", drawn), drawn
 
@@ -125,17 +125,17 @@ def test_text_and_markdown_have_a_table_of_each() -> None:
     text = render_terminal(made(), width=100)
     old, new = (part.split("\n\n")[0] for part in re.split(r"^library 10?\.0:\n", text, flags=re.MULTILINE)[1:])
     assert ("CheckpointError" in old, "CheckpointError" in new) == (False, True)
-    markdown = FORMATS["markdown"].render(made())
+    markdown = FORMATS["markdown"].render(made()).decode()
     assert re.findall(r"^### (.*)$", markdown, re.MULTILINE) == ["library 1.0", "library 10.0"]
     assert "library 10.0&#58; pass until 2.9.1" in markdown or "library 10.0: pass until 2.9.1" in markdown
 
 
 def test_the_page_has_a_filter_for_them() -> None:
-    page = FORMATS["html"].render(made())
+    page = FORMATS["html"].render(made()).decode()
     assert "<label>Library <select" in page
     assert page.count('data-platform="library 10.0"') == 3
     assert "<h3>Where versions of library disagree</h3>" in page
-    alone = FORMATS["html"].render(summary(*two_versions()[:3], file=FILE))
+    alone = FORMATS["html"].render(summary(*two_versions()[:3], file=FILE)).decode()
     assert '<select name="platform">' not in alone
     assert "library 1.0" in alone
 
@@ -164,7 +164,7 @@ def test_a_cell_is_held_against_the_claim_for_its_version() -> None:
     judged = summary(*two_versions(), file=FILE, expectations=Expectations({"patterns::plain": claims}))
     assert [cell.verdict.value for cell in judged.cells] == ["expected", "fixed", *["expected"] * 4]
     assert "CheckpointError for torch >=2 with library>=2: So." in render_terminal(judged)
-    assert "torch >=2 with library<2" in FORMATS["ctrf"].render(judged)
+    assert "torch >=2 with library<2" in FORMATS["ctrf"].render(judged).decode()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from recompat.evidence import attention, drifts, pairs, telling_pair
 from recompat.model import DisagreementKind, Outcome
+from recompat.once import once_per_object
 from recompat.replays import bare_name
 from recompat.wording import clauses, joined
 
@@ -19,6 +20,7 @@ __all__ = ["cause", "watched_otherwise"]
 
 TOLD: Final = frozenset({Outcome.RAISES, Outcome.DIFFERS, Outcome.CRASH, Outcome.TIMEOUT})
 MOST_PLACES: Final = 5
+MOST_KNOWN: Final = 10_000  # pairs, which records of many releases share
 UNKNOWN: Final = "The evidence does not tell why"
 MESSAGES: Final = {
     DisagreementKind.MORE_TENSORS: "recompute went on to save more tensors than forward had",
@@ -66,20 +68,24 @@ def watched_otherwise(trial: Trial, evidence: Evidence | None, warm: Trial | Non
 
 
 def _sentences(trial: Trial, pair: Pair) -> Iterator[str]:
-    settings = list(clauses(pair.changes, pair.forward.settings, pair.recompute.settings))
-    operators = _operators(pair)
-    if settings:
-        more = f"; {operators}" if operators else "; the operators were the same"
-        yield f"{_capital(joined(settings))}{more}."
-    elif operators:
-        same = "The settings were the same" + (
-            " but for grad mode, which reentrant checkpoint turns on" * pair.regraded
-        )
-        yield f"{same}, and the function ran other operators: {operators}."
+    differing = _differing(pair)
+    if differing:
+        yield differing
     rest = [*_recompute_raised(pair), *_message(trial)]
     if rest:
-        same = "" if settings or operators else "Settings and operators were the same; "
+        same = "" if differing else "Settings and operators were the same; "
         yield _capital(f"{same}{joined(rest)}.")
+
+
+@once_per_object(MOST_KNOWN)
+def _differing(pair: Pair) -> str:
+    """Say which settings and operators were not the same; nothing where all were."""
+    settings = clauses(pair.changes, pair.forward.settings, pair.recompute.settings)
+    operators = _operators(pair)
+    if settings:
+        return f"{_capital(joined(settings))}; {operators or 'the operators were the same'}."
+    regraded = " but for grad mode, which reentrant checkpoint turns on" * pair.regraded
+    return f"The settings were the same{regraded}, and the function ran other operators: {operators}." * bool(operators)
 
 
 def _operators(pair: Pair) -> str:

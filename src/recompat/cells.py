@@ -9,7 +9,7 @@ from recompat.cause import cause, watched_otherwise
 from recompat.detection import Detection, detection
 from recompat.evidence import Pair, attention, drifts, telling_pair
 from recompat.expectations import Expectation
-from recompat.judge import Finding, NoFinding, finding, verdict
+from recompat.judge import Finding, NoFinding, finding, verdict_on
 from recompat.model import (
     CaseResult,
     Change,
@@ -24,9 +24,12 @@ from recompat.model import (
     Verdict,
     Warned,
 )
-from recompat.replays import label, process_dependent, unsteady, verified
+from recompat.once import once_per_object
+from recompat.replays import label, process_dependent, verified
 
 __all__ = ["Attention", "Cell", "Claim", "make_cell"]
+
+MOST_KNOWN = 10_000
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -107,15 +110,14 @@ def make_cell(
     case: Case, file: CaseFile, record: Record, recorded: CaseResult | None, claim: Expectation | None
 ) -> Cell:
     """Make the cell of a case in the environment of ``record``, which has ``recorded`` for it; ``claim`` is for both."""
-    result = _counting(case, file, recorded)
+    seen = finding(_counting(case, file, recorded))
     cell = Cell(
         case=case.id,
         environment=record.environment.id,
         outcome=Outcome.NOT_RUN,
-        verdict=verdict(result, claim),
+        verdict=verdict_on(seen, claim),
         expectation=None if claim is None else _claim(claim),
     )
-    seen = finding(result)
     match seen:
         case NoFinding(reason=reason):
             return msgspec.structs.replace(cell, detail=_why_not_run(file, record, recorded) or reason)
@@ -144,7 +146,6 @@ def _why_not_run(file: CaseFile, record: Record, recorded: CaseResult | None) ->
 def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
     result, trial, raised = seen.result, seen.trial, seen.trial.raised
     numbers = [d.max_abs_diff for d in trial.differences if d.max_abs_diff is not None]
-    differing = unsteady(result)
     return msgspec.structs.replace(
         cell,
         outcome=trial.outcome,
@@ -159,8 +160,8 @@ def _filled(cell: Cell, seen: Finding, date: str) -> Cell:
         detail=trial.detail,
         replays=_labels(result.trials),
         process_dependent=process_dependent(result),
-        flaky=bool(differing),
-        unsteady=differing,
+        flaky=seen.flaky,
+        unsteady=seen.unsteady,
         date=date,
         disagreement=None if raised is None else raised.disagreement,
         verified=verified(result),
@@ -192,11 +193,13 @@ def _explained(cell: Cell, seen: Finding) -> Cell:
     )
 
 
+@once_per_object(MOST_KNOWN)  # the pairs of evidence that many releases share
 def _attention(pair: Pair) -> Attention | None:
     both = Attention(attention(pair.forward.operators), attention(pair.recompute.operators))
     return None if both == Attention(None, None) else both
 
 
+@once_per_object(MOST_KNOWN)  # each speaks of many releases
 def _claim(expectation: Expectation) -> Claim:
     return Claim(
         torch=str(expectation.torch),

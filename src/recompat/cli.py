@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from recompat import __version__
 from recompat.arguments import existing_folder
+from recompat.collection import collect_seldom
 from recompat.commands import COMMANDS
 from recompat.console import readers_may_leave
 from recompat.ending import ends_well, leave
@@ -32,6 +33,7 @@ def run(arguments: Sequence[str]) -> None:
     Raises:
         SystemExit: with the exit code, unless that is 0.
     """
+    collect_seldom()
     with ends_well():
         given = _read(arguments)
         code = ExitCode.OK

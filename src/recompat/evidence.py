@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from recompat.model import Call, Change, Outcome, Pass
+from recompat.once import once_per_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from recompat.model import Evidence, Trial
 
@@ -28,16 +29,15 @@ MOST_KNOWN: Final = 10_000
 MOST_RUNS: Final = 400  # what is compared of each side: difflib takes quadratic time
 
 Run = tuple[str, int]
-T = TypeVar("T")
 
 
-class Pair(msgspec.Struct, frozen=True):
+class Pair(msgspec.Struct, frozen=True, dict=True):
     """A region's forward, and one of its recomputations."""
 
     forward: Call
     recompute: Call
 
-    @property
+    @functools.cached_property
     def changes(self) -> tuple[Change, ...]:
         """The settings that were not the same; the grad mode that reentrant checkpointing itself turns on is none."""
         one, other = self.forward.settings, self.recompute.settings
@@ -47,7 +47,7 @@ class Pair(msgspec.Struct, frozen=True):
         found = (Change(name, one.get(name), other.get(name)) for name in names)
         return tuple(change for change in found if not self._own_doing(change))
 
-    @property
+    @functools.cached_property
     def operator_diff(self) -> tuple[str, ...]:
         """How the operators differ; recomputation that stopped early had no need of the rest."""
         return operator_diff(
@@ -83,23 +83,7 @@ def pairs(calls: Sequence[Call]) -> Iterator[Pair]:
         yield Pair(forwards[call.region], call)
 
 
-def _once_per_object(read: Callable[[Sequence[Call]], T]) -> Callable[[Sequence[Call]], T]:
-    """Keep what is read of the very same calls: records of many releases share them, and they cannot be hashed."""
-    known: dict[int, tuple[Sequence[Call], T]] = {}
-
-    @functools.wraps(read)
-    def remembered(calls: Sequence[Call]) -> T:
-        found = known.get(id(calls))
-        if found is None:
-            if len(known) >= MOST_KNOWN:
-                known.clear()
-            found = known[id(calls)] = (calls, read(calls))  # which keeps them alive, so that no other has their id
-        return found[1]
-
-    return remembered
-
-
-@_once_per_object
+@once_per_object(MOST_KNOWN)  # records of many releases share their calls
 def telling_pair(calls: Sequence[Call]) -> Pair | None:
     """Choose what is told of a trial: the first pair with other settings, else with other operators, else the first."""
     found = list(pairs(calls))
@@ -123,7 +107,7 @@ def drifts(trial: Trial, evidence: Evidence | None) -> bool:
     return _any_differs(evidence.calls)
 
 
-@_once_per_object
+@once_per_object(MOST_KNOWN)
 def _any_differs(calls: Sequence[Call]) -> bool:
     return any(pair.differs for pair in pairs(calls))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -59,7 +60,7 @@ def read_claims(setup: Setup, releases: Sequence[Version], records: Sequence[Rec
 
 
 def publish(project: Project, summary: Summary, records: Iterable[Record]) -> None:
-    """Draw every page, and when all are drawn, put them in the place of those that were there.
+    """Draw every page, one after the other, and when all are drawn, put them in the place of those that were there.
 
     Args:
         project: where to.
@@ -69,9 +70,9 @@ def publish(project: Project, summary: Summary, records: Iterable[Record]) -> No
     Raises:
         OSError: the site cannot be written; it is as it was.
     """
-    pages = {name: page.render(summary).encode() for name, page in SITE.items()}
-    files = pages | dict(_recorded(summary, records)) | dict(_tested(summary, project.cases))
-    replace_site(project.reports, files, [*pages, "cases"])
+    pages = ((name, page.render(summary)) for name, page in SITE.items())
+    files = chain(pages, _recorded(summary, records), _tested(summary, project.cases))
+    replace_site(project.reports, files, [*SITE, "cases"])
 
 
 def _recorded(summary: Summary, records: Iterable[Record]) -> Iterator[tuple[str, bytes]]:

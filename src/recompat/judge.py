@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING, assert_never
 import msgspec
 
 from recompat.model import CaseResult, Outcome, Replay, Trial, Verdict
-from recompat.replays import flaky
+from recompat.replays import unsteady
 
 if TYPE_CHECKING:
     from recompat.expectations import Expectation
 
-__all__ = ["Finding", "NoFinding", "finding", "verdict"]
+__all__ = ["Finding", "NoFinding", "finding", "verdict", "verdict_on"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a case showed about torch; ``trial`` is the cold one, which gives the verdict."""
+    """What a case showed about torch; ``trial`` is the cold one, which gives the verdict.
+
+    ``unsteady`` are the parts in which the warm replays differ, and the verification if that ended otherwise.
+    """
 
     result: CaseResult
     trial: Trial
+    unsteady: tuple[str, ...]
 
     @property
     def flaky(self) -> bool:
-        """Whether the warm replays differ from each other, or the verification from the result."""
-        return flaky(self.result)
+        """Whether anything of it is unsteady."""
+        return bool(self.unsteady)
 
 
 class NoFinding(msgspec.Struct, frozen=True):
@@ -52,12 +56,16 @@ def finding(result: CaseResult | None) -> Finding | NoFinding:
         return NoFinding("The cold trial, which gives the verdict, was not run.")
     if trial.outcome is Outcome.NOT_RUN:
         return NoFinding(trial.detail or "It was not run.")
-    return Finding(result, trial)
+    return Finding(result, trial, unsteady(result))
 
 
 def verdict(result: CaseResult | None, expectation: Expectation | None) -> Verdict:
     """Hold a result against the claim for it, where there is one."""
-    seen = finding(result)
+    return verdict_on(finding(result), expectation)
+
+
+def verdict_on(seen: Finding | NoFinding, expectation: Expectation | None) -> Verdict:
+    """Hold what a case showed against the claim for it, where there is one."""
     match seen:
         case NoFinding():
             return Verdict.MISSING

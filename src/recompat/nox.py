@@ -23,6 +23,7 @@ from packaging.version import Version
 
 from recompat.ahead import Ahead
 from recompat.bound import end_with
+from recompat.collection import collect_seldom
 from recompat.command_line import in_parallel, is_worker, own, positional, will_probe
 from recompat.console import tell
 from recompat.ending import ends_well, heed_sigterm, leave
@@ -57,6 +58,7 @@ def define_sessions(noxfile: Path | str) -> None:
 
     None of them runs by default: put ``matrix`` into ``nox.options.sessions`` beforehand if it should.
     """
+    collect_seldom()
     folder = Path(noxfile).resolve()
     project, run = Project(folder if folder.is_dir() else folder.parent), RunFolder()
     ahead = Ahead(run.path / "ahead.log")

@@ -218,9 +218,9 @@ class Plan:
         found = gather(setup, self._records, releases, anywhere=recorded)
         return msgspec.structs.replace(found, notices=(*self._run.told, *found.notices))
 
-    def _write(self, text: str) -> None:
+    def _write(self, content: bytes) -> None:
         """Write a report of one format: in UTF-8 wherever it goes, since some of them say so themselves."""
-        content, out = text.encode(), self.options.out
+        out = self.options.out
         if out is None:
             with readers_may_leave():
                 sys.stdout.buffer.write(content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import gc
 import hashlib
 import os
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 from packaging.version import Version
 
+from recompat.collection import without_collection
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.private import may_be_private, scrub, scrubber_here
 from recompat.report.text import clean
@@ -120,7 +120,7 @@ def load_records(folder: Path, release: Version | None = None) -> tuple[tuple[Re
     """
     records, sentences = [], []
     seen: dict[bytes, Evidence] = {}
-    with _without_collection():
+    with without_collection():
         for path in sorted(path for path in folder.glob("*.json") if path.is_file()):
             if release is not None and _release_named(path) != release:
                 continue
@@ -197,19 +197,6 @@ def releases_of(records: Iterable[Record]) -> set[Version]:
 
 def _scrubbed(record: Record, scrub: Callable[[Any], Any]) -> Record:
     return msgspec.convert(scrub(msgspec.to_builtins(record)), Record)
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Leave out the search for cycles, which records have not: it would go through all that was read, again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()
 
 
 def _sharing(record: Record, seen: dict[bytes, Evidence]) -> Record:

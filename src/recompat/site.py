@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from recompat.record import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["NAME", "exchange", "replace_site"]
@@ -43,7 +43,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 def replace_site(
     reports: Path,
-    files: Mapping[str, bytes],
+    files: Iterable[tuple[str, bytes]],
     names: Sequence[str] = (),
     *,
     swap: Callable[[Path, Path], bool] = exchange,
@@ -53,7 +53,7 @@ def replace_site(
 
     Args:
         reports: the folder that it stands in.
-        files: all that it is to hold, by path.
+        files: all that it is to hold, paths with contents; each may be made when it is asked for.
         names: its files and folders that are to be found in ``reports`` too: as links, so that all of them change at once.
             Where links are refused, files are copied; a folder or a link of somebody else stays.
         swap: what exchanges two names.
@@ -111,9 +111,9 @@ def _clear(new: Path, old: Path, site: Path) -> None:
     _remove(new)
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
     folder.mkdir()
-    for name, content in files.items():
+    for name, content in files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:

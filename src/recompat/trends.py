@@ -13,7 +13,7 @@ from recompat.tracks import Track, track_of
 
 __all__ = ["all_boundaries", "all_operator_changes", "ending_of", "is_steady"]
 
-Line = list[tuple[Environment, Cell]]
+Line = list[tuple[Version, Cell]]
 
 
 def all_boundaries(
@@ -21,7 +21,7 @@ def all_boundaries(
 ) -> Iterator[Boundary]:
     """Find where outcomes change, case by case and track by track; ``listed`` is what the index offers."""
     for (case, track), line in _lines(cells, environments).items():
-        points = [Point(Version(environment.torch), ending_of(cell), is_steady(cell)) for environment, cell in line]
+        points = [Point(release, ending_of(cell), is_steady(cell)) for release, cell in line]
         for found in boundaries(case, track.platform, points, listed):
             yield msgspec.structs.replace(found, beside=track.written)
 
@@ -32,9 +32,9 @@ def all_operator_changes(
     """Find where operators change; ``evidence`` is by case and environment, for those cells that have any."""
     for (case, track), line in _lines(cells, environments).items():
         watched = [
-            Watched(Version(environment.torch), ending_of(cell), evidence[case, environment.id])
-            for environment, cell in line
-            if (case, environment.id) in evidence and cell.outcome is not Outcome.NOT_RUN
+            Watched(release, ending_of(cell), evidence[case, cell.environment])
+            for release, cell in line
+            if (case, cell.environment) in evidence and cell.outcome is not Outcome.NOT_RUN
         ]
         for found in operator_changes(case, track.platform, watched):
             yield msgspec.structs.replace(found, beside=track.written)
@@ -42,10 +42,11 @@ def all_operator_changes(
 
 def _lines(cells: Sequence[Cell], environments: Mapping[str, Environment]) -> dict[tuple[str, Track], Line]:
     tracks = {name: track_of(environment) for name, environment in environments.items()}
+    releases = {name: Version(environment.torch) for name, environment in environments.items()}
     lines: dict[tuple[str, Track], Line] = {}
     for cell in cells:
         line = lines.setdefault((cell.case, tracks[cell.environment]), [])
-        line.append((environments[cell.environment], cell))
+        line.append((releases[cell.environment], cell))
     return lines
 
 

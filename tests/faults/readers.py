@@ -156,7 +156,7 @@ def _reports(content: bytes) -> None:
         cases = [case for file in files for case in file.cases]
         summary = judged(project, matrix, files, cases, [record, other], [record, other])
         for one in FORMATS.values():
-            one.render(summary).encode()
+            one.render(summary)
         msgspec.json.decode(render_json(summary), type=Summary)
         with contextlib.suppress(NothingSelected):  # they may have no case in common
             found = diff(Side("a", (record,)), Side("b", (other,)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.once import FEW, once_per_object
 from recompat.platforms import tracks
 from recompat.report.style import largest
 from recompat.tracks import track_of
@@ -86,6 +87,7 @@ def told_once(summary: Summary, told: Iterable[tuple[str, Cell]]) -> tuple[Entry
     )
 
 
+@once_per_object(FEW)
 def environment_names(summary: Summary) -> dict[str, str]:
     """What environments are called: by the release alone, where it names one of them.
 

@@ -81,10 +81,13 @@ FACES: dict[FaceKind, Face] = {
 }
 
 
+_PLAIN = {outcome: FaceKind(outcome.value) for outcome in Outcome}
+
+
 def face(cell: Cell) -> FaceKind:
     """Say which face a cell has."""
     if cell.drift:
         return FaceKind.DRIFT
     if cell.detection is Detection.UNRELATED:
         return FaceKind.UNRELATED
-    return FaceKind(cell.outcome.value)
+    return _PLAIN[cell.outcome]

@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from recompat.boundary import Boundary, BoundaryKind
 from recompat.model import Outcome
+from recompat.once import FEW, once_per_object
 from recompat.platforms import NOTHING, axes, platforms, splits, tracks
 from recompat.replays import bare_name
 from recompat.report.entries import Entry, Place, Section, entry, grouped, listing, told_once
@@ -16,12 +17,13 @@ from recompat.report.style import OUTCOMES, label, warned_text
 from recompat.tracks import beside_text, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from recompat.boundary import Ending
     from recompat.cells import Cell
     from recompat.news import Item
     from recompat.operators import OperatorChange
+    from recompat.platforms import Tracks
     from recompat.summary import Summary
 
 __all__ = [
@@ -37,7 +39,8 @@ __all__ = [
 MOST_DIFF = 6  # lines of a diff
 
 
-def sections(summary: Summary) -> Iterator[Section]:
+@once_per_object(FEW)
+def sections(summary: Summary) -> tuple[Section, ...]:
     """Tell all of it, the same thing once for all cells where it holds."""
     wholly = [cell for cell in summary.cells if not cell.drift]
     drifting = [cell for cell in summary.cells if cell.drift]
@@ -50,7 +53,7 @@ def sections(summary: Summary) -> Iterator[Section]:
         Section("Operators changed, the outcome did not", _operator_changes(summary)),
         Section("Warnings that the reference did not give", _warnings(summary)),
     )
-    return (section for section in found if section.entries)
+    return tuple(section for section in found if section.entries)
 
 
 def _causes(summary: Summary, cells: Iterable[Cell]) -> tuple[Entry, ...]:
@@ -126,8 +129,13 @@ def operator_change_text(change: OperatorChange) -> str:
 def change_text(change: Boundary | OperatorChange, summary: Summary) -> str:
     """Say what changed, and on which track where there are several."""
     text = boundary_text(change) if isinstance(change, Boundary) else operator_change_text(change)
-    track = tracks(summary.environments).name(change)
+    track = _tracks(summary).name(change)
     return f"{track}: {text}" if track else text
+
+
+@once_per_object(FEW)
+def _tracks(summary: Summary) -> Tracks:
+    return tracks(summary.environments)
 
 
 def item_text(item: Item, summary: Summary) -> str:
@@ -142,6 +150,7 @@ def disagreements_title(summary: Summary) -> str:
     return f"Where {' or '.join([*(['platforms'] if several else []), *versions])} disagree"
 
 
+@once_per_object(FEW)
 def disagreements(summary: Summary) -> tuple[Entry, ...]:
     """Say how cases end otherwise in one environment of a release than in another; each way once."""
     told: dict[str, dict[str, list[str]]] = {}

@@ -23,11 +23,13 @@ class Format(NamedTuple):  # --help lists them, and imports nothing that costs
     what: str
     file: str | None = None
 
-    def render(self, summary: Summary) -> str:
-        """Draw ``summary``; what draws it is imported no sooner, since some of it takes a while."""
+    def render(self, summary: Summary) -> bytes:
+        """Draw ``summary``, in UTF-8; what draws it is imported no sooner, since some of it takes a while."""
         module, _, function = self.drawn_by.rpartition(".")
-        draw = cast("Callable[[Summary], str]", getattr(importlib.import_module(f"recompat.report.{module}"), function))
-        return draw(summary)
+        drawing = importlib.import_module(f"recompat.report.{module}")
+        draw = cast("Callable[[Summary], str | bytes]", getattr(drawing, function))
+        drawn = draw(summary)
+        return drawn if isinstance(drawn, bytes) else drawn.encode()
 
 
 FORMATS: Final = {
@@ -39,7 +41,7 @@ FORMATS: Final = {
         Format("text", "terminal.render_text", "what a terminal shows, without colours"),
         Format("rst", "rst.render_rst", "reStructuredText, for Sphinx"),
         Format("latex", "latex.render_latex", "tables for an article"),
-        Format("json", "json.render_json", "everything, for programs", "matrix.json"),
+        Format("json", "json.encode_json", "everything, for programs", "matrix.json"),
         Format("junit", "junit.render_junit", "test results, for CI servers", "junit.xml"),
         Format("ctrf", "ctrf.render_ctrf", "test results, as the Common Test Report Format", "ctrf.json"),
         Format("badge-json", "badge.render_badge_json", "a badge, for Shields", "badge.json"),

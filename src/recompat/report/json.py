@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["render_json"]
+__all__ = ["encode_json", "render_json"]
 
 
 def render_json(summary: msgspec.Struct) -> str:
     """Encode the summary; the same summary gives the same text. A number that JSON cannot hold is null."""
-    content = msgspec.json.format(msgspec.json.encode(summary, order="deterministic"), indent=2)
-    content += b"\n"  # to the bytes: a text of so much takes twice as much
-    return content.decode()
+    return encode_json(summary).decode()
+
+
+def encode_json(summary: msgspec.Struct) -> bytes:
+    """Encode it for a file: the text of a large matrix takes twice as much memory."""
+    return msgspec.json.format(msgspec.json.encode(summary, order="deterministic"), indent=2) + b"\n"

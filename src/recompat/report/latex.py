@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -81,6 +82,7 @@ def render_latex(summary: Summary) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+@functools.lru_cache(4_096)  # most cells of a matrix say the same
 def escape(text: str) -> str:
     """Make text plain: no command, formula, comment, cell border or option is left in it."""
     return SPECIAL.sub(_escaped, clean(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from recompat.report.style import cell_text, legend
 from recompat.report.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from recompat.report.entries import Entry
     from recompat.report.notes import Gap, Line, Note
@@ -33,6 +34,7 @@ SPLIT = "\0"  # ``clean`` leaves none
 COMMENT = "<!-- -->"
 DIGEST = 16  # hexadecimal digits that are shown; matrix.json has all
 MOST_NOTES = 200
+MOST_KNOWN = 4_096
 
 
 def render_markdown(summary: Summary) -> str:
@@ -68,6 +70,7 @@ def sections(summary: Summary) -> list[tuple[str, str]]:
     return [(title, text) for title, text in told if text]
 
 
+@functools.lru_cache(MOST_KNOWN)  # most cells of a matrix say the same
 def escape(text: str) -> str:
     """Make text plain: no markup, link, mention or cell border is left in it, wherever on a line it stands.
 
@@ -96,15 +99,15 @@ def _entity(character: str) -> str:
 
 def _matrix(summary: Summary) -> str:
     """Draw a table, or one of each track, below its name."""
-    parts = []
+    parts, releases = [], heads(summary)
     for track, numbers in by_track(summary).items():
         rows = [[code(row.id), *(escape(cell_text(cells[n])) for n in numbers)] for row, cells in summary.lines()]
-        drawn = table(["case", *(escape(heads(summary)[number]) for number in numbers)], rows)
+        drawn = table(["case", *(escape(releases[number]) for number in numbers)], rows)
         parts += [f"### {escape(track)}", drawn] if track else [drawn]
     return "\n\n".join(parts)
 
 
-def _pairs(pairs: Iterator[tuple[str, str]]) -> str:
+def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"- **{escape(name)}**: {escape(text)}" for name, text in pairs)
 
 

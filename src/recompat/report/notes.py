@@ -9,6 +9,7 @@ import msgspec
 from recompat.detection import Detection
 from recompat.errors import ExitCode
 from recompat.model import Outcome, Verdict
+from recompat.once import FEW, once_per_object
 from recompat.report.style import DRIFT, OUTCOMES, drift_text, ending_text, mark, replay_text, warned_text
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Gap(msgspec.Struct, frozen=True):
     of: int
 
 
+@once_per_object(FEW)
 def notes(summary: Summary) -> tuple[Note, ...]:
     """List every cell that needs a reader, gravest first; cells of a case that say the same are told once."""
     found = sorted((c for c in summary.cells if mark(c)), key=lambda cell: GRAVEST_FIRST.index(cell.verdict))
@@ -93,6 +95,7 @@ def notes_title(summary: Summary) -> str:
     return "Process-dependent, as expected"
 
 
+@once_per_object(FEW)
 def gaps(summary: Summary) -> tuple[Gap, ...]:
     """List what was not run: trouble with an environment is told once, and so is what several have in common."""
     cases: dict[tuple[str, str], list[str]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ __all__ = ["escape", "render_rst"]
 INLINE = re.compile(r"[\\`*_|@]|:(?=\S|$)")  # also addresses, which are links by themselves, and "::" at an end
 ENUMERATOR = re.compile(r"(\w+)([.)])(?!\S)")
 FOREIGN = re.compile(r"[^\x00-\x7f]")
+MOST_KNOWN = 4_096
 STAND_IN = re.compile("\ue000\ue001?")  # private use, of which ``clean`` leaves none
 
 
@@ -42,6 +44,7 @@ def render_rst(summary: Summary) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+@functools.lru_cache(MOST_KNOWN)  # most cells of a matrix say the same
 def escape(text: str) -> str:
     """Make text plain, in a line as at the beginning of a block: no markup is left in it."""
     known = clean(text)
@@ -57,10 +60,10 @@ def _title(text: str, line: str) -> str:
 
 def _matrix(summary: Summary) -> str:
     """Draw a table, or one of each track, below its name."""
-    parts = []
+    parts, releases = [], heads(summary)
     for track, numbers in by_track(summary).items():
         rows = [[escape(row.id), *(escape(cell_text(cells[n])) for n in numbers)] for row, cells in summary.lines()]
-        drawn = _table(["case", *(escape(heads(summary)[number]) for number in numbers)], rows)
+        drawn = _table(["case", *(escape(releases[number]) for number in numbers)], rows)
         parts += [_title(escape(track), "-"), drawn] if track else [drawn]
     return "\n\n".join(parts)
 
@@ -76,15 +79,18 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     Tabulate measures otherwise, and yet otherwise where the package wcwidth is installed, hence the stand-ins.
     """
-    lines = [[_clusters(text) for text in row] for row in (heading, *rows)]
-    foreign = iter([cluster for row in lines for text in row for cluster in text if not cluster.isascii()])
-    stands = [["".join(map(_stand_in, text)) for text in row] for row in lines]
+    lines = [heading, *rows]
+    foreign = iter([cluster for row in lines for text in row for cluster in _clusters(text) if not cluster.isascii()])
+    stands = [[_standing_in(text) for text in row] for row in lines]
     drawn = tabulate(stands[1:], stands[0], tablefmt="rst", disable_numparse=True)
     return STAND_IN.sub(lambda _: next(foreign), drawn)
 
 
-def _clusters(text: str) -> list[str]:
+@functools.lru_cache(MOST_KNOWN)
+def _clusters(text: str) -> Sequence[str]:
     """Take a text apart into characters, each with those that combine with it."""
+    if text.isascii():
+        return text
     clusters: list[str] = []
     for character in text:
         if clusters and unicodedata.combining(character):
@@ -92,6 +98,10 @@ def _clusters(text: str) -> list[str]:
         else:
             clusters.append(character)
     return clusters
+
+
+def _standing_in(text: str) -> str:
+    return text if text.isascii() else "".join(map(_stand_in, _clusters(text)))
 
 
 def _stand_in(cluster: str) -> str:

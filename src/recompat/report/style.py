@@ -10,6 +10,7 @@ from recompat.changes import ChangeKind, State
 from recompat.detection import Detection
 from recompat.model import Outcome, Verdict
 from recompat.news import NewsKind
+from recompat.once import FEW, once_per_object
 from recompat.replays import bare_name
 from recompat.report.text import clean, shorten
 
@@ -148,6 +149,8 @@ def largest(cell: Cell) -> str:
 
 def cell_text(cell: Cell) -> str:
     """Write a cell of the table, in full."""
+    if cell.verdict is Verdict.EXPECTED and not (cell.drift or cell.process_dependent):  # nearly always
+        return ending_text(cell)
     return " ".join(filter(None, (ending_text(cell), drift_text(cell), mark(cell))))
 
 
@@ -158,8 +161,10 @@ def plain_cell_text(cell: Cell) -> str:
 
 def ending_text(cell: Cell) -> str:
     """Say how a cell ended, an exception that is about something else marked as such, with what it warned."""
-    unrelated = UNRELATED.label if cell.detection is Detection.UNRELATED else ""
-    return " ".join((label(cell.outcome, cell.exception) + unrelated, *map(warned_text, cell.warned)))
+    ended = label(cell.outcome, cell.exception)
+    if cell.detection is Detection.UNRELATED:
+        ended += UNRELATED.label
+    return " ".join((ended, *map(warned_text, cell.warned))) if cell.warned else ended
 
 
 def warned_text(category: str) -> str:
@@ -191,8 +196,13 @@ def paint(cell: Cell, text: str) -> str:
     return f"\x1b[{colour}m{text}\x1b[0m"
 
 
-def legend(summary: Summary) -> Iterator[tuple[str, str]]:
+@once_per_object(FEW)
+def legend(summary: Summary) -> tuple[tuple[str, str], ...]:
     """Explain what occurs in this table, and nothing else; exceptions are told by their qualified types."""
+    return tuple(_legend(summary))
+
+
+def _legend(summary: Summary) -> Iterator[tuple[str, str]]:
     exceptions: dict[str, set[str]] = {}
     for cell in summary.cells:
         if cell.outcome is Outcome.RAISES:

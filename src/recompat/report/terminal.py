@@ -17,7 +17,7 @@ from recompat.report.style import cell_text, legend, paint
 from recompat.report.text import clean, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from recompat.report.entries import Section
     from recompat.report.notes import Gap, Note
@@ -128,7 +128,7 @@ def _families(summary: Summary) -> str:
     return tabulate(rows, heading, tablefmt="simple") if rows else ""
 
 
-def _captioned(pairs: Iterator[tuple[str, str]], width: int) -> str:
+def _captioned(pairs: Iterable[tuple[str, str]], width: int) -> str:
     known = list(pairs)
     widest = min(30, max((len(caption) for caption, _ in known), default=0))
     return "\n".join(_wrapped(f"{caption:<{widest}}  ", text, width, " " * (widest + 2)) for caption, text in known)

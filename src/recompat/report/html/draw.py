@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
+import msgspec
 from markupsafe import Markup
 
 from recompat.boundary import Boundary
@@ -95,7 +96,8 @@ class _Maker:
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
         self._names = environment_names(summary)
-        self._tracks = tracks(summary.environments)
+        known = tracks(summary.environments)
+        self._tracks = {column.id: known.name(column) for column in summary.environments}
         self._columns = {column.id: (number, column) for number, column in enumerate(summary.environments)}
         self._cases = {row.id: f"c{number}" for number, row in enumerate(summary.cases)}
         self._parts: dict[Part, int] = {}
@@ -113,7 +115,7 @@ class _Maker:
         for number, column in self._columns.values():
             counts = Counter(clean(ending_text(cell)) for cell in self._summary.cells[number::width])
             text = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-            track = self._tracks.name(column) or column.platform
+            track = self._tracks[column.id] or column.platform
             yield ColumnView(f"e{number}", self._names[column.id], column, track, text)
 
     def groups(self) -> Iterator[Group]:
@@ -134,7 +136,7 @@ class _Maker:
         return Disagreement(clean(one.text), cases, one.more)
 
     def _case(self, row: Row, cells: Sequence[Cell]) -> CaseView:
-        details = [self._detail(row, cell) for cell in cells]
+        details = list(self._details_of(row, cells))
         first = self._details
         order = {known: first + place for place, known in enumerate(dict.fromkeys(filter(None, details)))}
         self._details += len(order)
@@ -158,6 +160,15 @@ class _Maker:
             repaired_by=tuple(map(self._link, row.repaired_by)),
             reports=tuple((report, report_link(report)) for report in row.reports),
         )
+
+    def _details_of(self, row: Row, cells: Sequence[Cell]) -> Iterator[Detail | None]:
+        """Tell each cell; one that says what its neighbour says, as most do, is not written again."""
+        before, told = None, None
+        for cell in cells:
+            said = msgspec.structs.replace(cell, environment="", date=None, frames=())
+            if said != before or cell.outcome is Outcome.NOT_RUN:
+                before, told = said, self._detail(row, cell)
+            yield told
 
     def _detail(self, row: Row, cell: Cell) -> Detail | None:
         """None for a cell that its environment explains."""
@@ -199,8 +210,7 @@ class _Maker:
             yield Run(clean(where), text, kind, held[0][1])
 
     def _alike(self, cell: Cell) -> tuple[str, FaceKind, str]:
-        track = self._tracks.name(self._columns[cell.environment][1])
-        return track, face(cell), clean(plain_cell_text(cell))
+        return self._tracks[cell.environment], face(cell), clean(plain_cell_text(cell))
 
     def _cell(self, cell: Cell, target: str) -> GridCell:
         old = cell.date is not None and self._columns[cell.environment][1].trouble is not None
