@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recompat.options import parse_options
-from recompat.project import Project, load_setup
+from recompat.project import Project
 from recompat.runner import probe_folder
+from recompat.setup import load_setup
 from recompat.tools import uv_binary
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from recompat.schemas import FOLDER
 from scenes import CHECKPOINT, DEFAULT, HOSTILE, SAME, SCOPE_ENDED, hostile
 
 if TYPE_CHECKING:
-    from recompat.changes import FailOn
+    from recompat.choices import FailOn
     from recompat.expectations import Expectations
 
 NAMES = ("a", "b")

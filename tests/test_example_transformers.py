@@ -14,9 +14,10 @@ from recompat.judging import judged
 from recompat.matrix import load_matrix
 from recompat.model import Outcome
 from recompat.options import parse_options
-from recompat.project import Project, load_setup
+from recompat.project import Project
 from recompat.record import load_records
 from recompat.report.markdown import sections
+from recompat.setup import load_setup
 from recompat.tracks import target_of
 
 if TYPE_CHECKING:

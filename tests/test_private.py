@@ -16,8 +16,8 @@ from evidence_builders import call, evidence
 from recompat.model import Record, Replay, TroubleKind
 from recompat.options import parse_options
 from recompat.private import Scrubber, may_be_private, scrub
-from recompat.project import load_setup
 from recompat.record import encode_record, load_record, load_records, save_record
+from recompat.setup import load_setup
 from recompat.standing import pending_cases
 from recorded import make_project
 

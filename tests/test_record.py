@@ -10,8 +10,9 @@ import pytest
 from packaging.version import Version
 
 from faults.nasty import digested
+from recompat.atomic import write_atomically
 from recompat.model import Environment, Outcome, Record, Replay, Run
-from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record, write_atomically
+from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record
 
 OLD = Path(__file__).parent / "samples" / "records" / "torch2.11.0-cp311-linux_x86_64.json"
 RECORD = Record(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import PASSES, SHA, again, claim, claims, ends, raises, record, result
+from recompat.choices import Rerun
 from recompat.model import CaseResult, Outcome
-from recompat.rerun import Rerun, chosen
+from recompat.rerun import chosen
 from recompat.standing import pending_cases
 from recompat.trials import CaseAddress
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recompat.record import write_atomically
+from recompat.atomic import write_atomically
 from recompat.temporary import TemporaryFolder, hold
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from recompat.model import Outcome
 from recompat.news import news
 from recompat.options import parse_options
 from recompat.platforms import by_track
-from recompat.project import load_setup
 from recompat.record import load_records, save_record
 from recompat.report.entries import environment_names, releases
 from recompat.report.findings import disagreements, sections
@@ -33,6 +32,7 @@ from recompat.report.page import Paper
 from recompat.report.terminal import render_terminal
 from recompat.report.versions import render_versions
 from recompat.reproduce import find_reproduction
+from recompat.setup import load_setup
 from recompat.show import read_known
 from recompat.sources import Sources
 from recorded import MATRIX, digest, make_project, shown

@@ -8,12 +8,13 @@ import pytest
 
 from fake_probe import END, FakeSpawn, case_id, finished, started
 from recompat.model import Outcome, Replay, TroubleKind
-from recompat.trials import CaseAddress, Isolation, Job, read_facts, run_trials
+from recompat.trials import CaseAddress, Job, read_facts, run_trials
 from recompat.wheels import EnvironmentTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recompat.choices import Isolation
     from recompat.model import Trial
 
 

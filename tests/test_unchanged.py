@@ -3,19 +3,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
+from recompat.errors import ExitCode
 from recompat.options import parse_options
 from recompat.project import Project
-from recompat.unchanged import remember, unchanged
-from scenes import everything
+from recompat.unchanged import Published, remember, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recompat.summary import Summary
 
 PLAIN = parse_options([])
 
@@ -31,11 +29,8 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def published() -> Summary:
-    """A summary with numbers that JSON does not have."""
-    summary = everything()
-    cell = msgspec.structs.replace(summary.cells[0], max_abs_diff=float("inf"))
-    return msgspec.structs.replace(summary, cells=(cell, *summary.cells[1:]))
+def published() -> Published:
+    return Published("case  9.0.0\n\x1b[32mpass\x1b[0m …", ("A claim ends today.",), ExitCode.UNEXPECTED)
 
 
 def test_what_was_published_is_given_back_whole(project: Project) -> None:
@@ -108,3 +103,24 @@ def test_what_depends_on_more_than_files_is_never_kept(project: Project, words: 
 def test_another_day_is_another_run_since_claims_end(project: Project) -> None:
     remember(project, PLAIN, published())
     assert unchanged(project, PLAIN, "2126-01-01") is None
+
+
+def test_a_terminal_of_another_width_or_without_colours_is_shown_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    remember(project, PLAIN, published())
+    monkeypatch.setenv("COLUMNS", "81")
+    assert unchanged(project, PLAIN) is None
+    monkeypatch.setenv("COLUMNS", "80")
+    assert unchanged(project, PLAIN) == published()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert unchanged(project, PLAIN) is None
+
+
+def test_a_step_of_github_gets_its_summary_each_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(project, PLAIN, published())
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    assert unchanged(project, PLAIN) is None

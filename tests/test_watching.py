@@ -15,7 +15,8 @@ from test_trials import cases, everything_passes, job, outcomes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recompat.trials import CaseAddress, Isolation
+    from recompat.choices import Isolation
+    from recompat.trials import CaseAddress
 
 __all__ = ["cases"]
 

@@ -12,6 +12,7 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from recompat.atomic import write_atomically
 from recompat.axes import products
 from recompat.cases import CaseFile, read_case_files
 from recompat.claim_remarks import few, to_be_written
@@ -23,7 +24,7 @@ from recompat.listing import load_listing
 from recompat.matrix import Matrix, load_matrix
 from recompat.model import Record
 from recompat.observed import Why, observe
-from recompat.record import load_records, releases_of, write_atomically
+from recompat.record import load_records, releases_of
 from recompat.selection import select_cases
 from recompat.tracks import ALONE, packed
 from recompat.versions import Offered, covers, select_releases

@@ -16,11 +16,12 @@ from recompat.matrix import Extra
 from recompat.model import Facts, Trial, TroubleKind
 from recompat.options import parse_options
 from recompat.progress import Progress
-from recompat.project import Project, Setup, load_setup
+from recompat.project import Project
 from recompat.replays import stable
 from recompat.report.text import clean
 from recompat.reproduce import how_it_ended
 from recompat.runner import Spawn, start_probe
+from recompat.setup import Setup, load_setup
 from recompat.sources import Sources, configured_folders, find_sources
 from recompat.temporary import TemporaryFolder
 from recompat.tracks import Target

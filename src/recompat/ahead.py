@@ -7,9 +7,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Final
 
-from recompat.environment import build_environment, drop_environment
 from recompat.reaper import end_reaped
-from recompat.wheels import EnvironmentTrouble
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +57,7 @@ class Ahead:
         self.wait()
         with contextlib.suppress(OSError):
             if self._place is not None and self._built == build:
-                drop_environment(location)
+                _drop(location)
                 self._place.rename(location)
                 log.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(self._log, log)
@@ -74,7 +72,7 @@ class Ahead:
             end_reaped()
             self._thread.join(PATIENCE)
         if self._place is not None:
-            drop_environment(self._place)
+            _drop(self._place)
         self._log.unlink(missing_ok=True)
         self._forget()
 
@@ -82,6 +80,15 @@ class Ahead:
         self._place, self._thread, self._built = None, None, None
 
     def _install(self, place: Path, build: Build) -> None:
+        from recompat.environment import build_environment  # whoever installs nothing, which is most runs, does without
+        from recompat.wheels import EnvironmentTrouble
+
         with contextlib.suppress(EnvironmentTrouble, OSError):
             build_environment(place, build, self._log, tries=1)
             self._built = build
+
+
+def _drop(place: Path) -> None:
+    from recompat.environment import drop_environment
+
+    drop_environment(place)

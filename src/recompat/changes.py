@@ -9,6 +9,7 @@ import msgspec
 
 from recompat.boundary import Boundary
 from recompat.cells import Cell
+from recompat.choices import FailOn
 from recompat.errors import ExitCode
 from recompat.evidence import drifts
 from recompat.model import Outcome, Replay, Verdict
@@ -29,7 +30,6 @@ __all__ = [
     "CaseChange",
     "ChangeKind",
     "Changes",
-    "FailOn",
     "ReleaseChanges",
     "State",
     "changes_of",
@@ -37,8 +37,6 @@ __all__ = [
 
 CHANGES_SCHEMA: Final = "recompat/changes/1"
 OTHERWISE: Final = frozenset({Verdict.REGRESSED, Verdict.FIXED, Verdict.CHANGED})
-
-FailOn = Literal["regression", "unexpected", "any", "never"]
 
 
 class ChangeKind(StrEnum):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recompat import __version__
+from recompat.clock import now
 from recompat.errors import ConfigurationError, NothingSelected
 from recompat.model import Environment, Record, Run, Trouble, TroubleKind
-from recompat.record import now
 from recompat.report.text import clean
 from recompat.runners import RUNNERS, known_os, known_python, python_tag, runner_tags
 from recompat.shards import safe

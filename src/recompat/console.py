@@ -7,16 +7,18 @@ import io
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from recompat.report.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["accept_all_text", "readers_may_leave", "tell", "wants_colour", "width"]
+__all__ = ["STEP_SUMMARY", "accept_all_text", "readers_may_leave", "tell", "wants_colour", "width"]
 
 WITHOUT_TERMINAL = 160
+STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
+"""The variable that names a file for GitHub's page of a run."""
 
 
 def accept_all_text() -> None:

@@ -17,12 +17,12 @@ from urllib.request import url2pathname
 
 import msgspec
 
+from recompat.atomic import write_atomically
 from recompat.bound import bound, is_from_outside
 from recompat.index import without_login
 from recompat.lock import FILE, LockedPackage
 from recompat.model import TroubleKind
 from recompat.reaper import reaped
-from recompat.record import write_atomically
 from recompat.requirements import requirement_lines
 from recompat.room import says_full
 from recompat.sources import Source

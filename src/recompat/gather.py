@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recompat.expectations import Expectations
-    from recompat.project import Project, Setup
+    from recompat.project import Project
+    from recompat.setup import Setup
     from recompat.summary import Summary
     from recompat.tracks import Target
 

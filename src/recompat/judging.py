@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recompat.claim_remarks import remarks
+from recompat.clock import now
 from recompat.expectations import load_expectations
 from recompat.listing import load_listing
-from recompat.record import now, releases_of
+from recompat.record import releases_of
 from recompat.summarise import summarise
 from recompat.tracks import besides_of, target_of
 

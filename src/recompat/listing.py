@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 from packaging.version import Version
 
-from recompat.record import write_atomically
+from recompat.atomic import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

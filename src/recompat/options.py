@@ -10,14 +10,11 @@ import msgspec
 from packaging.requirements import Requirement
 
 from recompat.arguments import axis_selector, existing_folder, index_url
-from recompat.changes import FailOn
+from recompat.choices import FailOn, Isolation, Rerun, SourceChoice, default_isolation
 from recompat.errors import ConfigurationError
 from recompat.memory import AVAILABLE, memory_size
 from recompat.near import no_option
 from recompat.report.formats import FORMATS, known_format
-from recompat.rerun import Rerun
-from recompat.sources import SourceChoice
-from recompat.trials import Isolation, default_isolation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

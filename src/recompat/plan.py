@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.atomic import write_atomically
 from recompat.axes import products
+from recompat.clock import now
 from recompat.console import readers_may_leave, tell, wants_colour, width
 from recompat.environment import drop_unused_environment
 from recompat.errors import ConfigurationError, ExitCode, NothingSelected
@@ -21,18 +23,18 @@ from recompat.judging import judged
 from recompat.listing import save_listing
 from recompat.model import Replay
 from recompat.progress import Progress
-from recompat.project import load_setup
-from recompat.record import load_records, now, releases_of, write_atomically
+from recompat.record import load_records, releases_of
 from recompat.replays import label
 from recompat.report.formats import FORMATS
 from recompat.report.terminal import render_terminal
 from recompat.room import free_gib
+from recompat.setup import load_setup
 from recompat.sources import Source, configured_folders, find_sources
 from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
 from recompat.tools import check_uv
 from recompat.tracks import Target, target_of
-from recompat.unchanged import remember
+from recompat.unchanged import Published, remember
 from recompat.versions import Offered, select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, build_of, pending_of
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from recompat.summary import Summary
     from recompat.tracks import Beside
 
-__all__ = ["Plan", "show_summary"]
+__all__ = ["Plan"]
 
 NEEDED_GIB = 15  # free disk at the peak of a run on CUDA builds, with a wide margin
 NEEDED_CPU_GIB = 4
@@ -206,9 +208,13 @@ class Plan:
             self._write(FORMATS[self.options.format].render(summary))
         else:
             publish(self._setup.project, summary, self._records)
+            shown = Published(
+                render_terminal(summary, width=width(), colour=wants_colour()), summary.notices, summary.exit_code
+            )
             if not (recorded or self._run.told or self.pending):
-                remember(self._setup.project, self.options, summary)
-            show_summary(summary)
+                remember(self._setup.project, self.options, shown)
+            write_step_summary(summary, os.environ)
+            print(shown.table)  # noqa: T201
         tell(*summary.notices)
         return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 
@@ -304,12 +310,6 @@ class Plan:
             tell(f"NOTE: {notice}")
         if free < NEEDED_GIB:
             tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {NEEDED_GIB} GiB at its peak.")
-
-
-def show_summary(summary: Summary) -> None:
-    """Print the table, and write GitHub's summary of the step where there is one."""
-    write_step_summary(summary, os.environ)
-    print(render_terminal(summary, width=width(), colour=wants_colour()))  # noqa: T201
 
 
 def _ending(record: Record) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import datetime as dt
 import hashlib
-import os
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from packaging.version import Version
 
+from recompat.atomic import write_atomically
 from recompat.collection import without_collection
 from recompat.model import RECORD_SCHEMA, Record
 from recompat.private import may_be_private, scrub, scrubber_here
 from recompat.report.text import clean
-from recompat.temporary import temporary_file
 from recompat.tracks import is_beside
 
 if TYPE_CHECKING:
@@ -30,10 +27,8 @@ __all__ = [
     "encode_record",
     "load_record",
     "load_records",
-    "now",
     "releases_of",
     "save_record",
-    "write_atomically",
 ]
 
 
@@ -140,17 +135,6 @@ def _release_named(path: Path) -> Version | None:
         return None
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that is seen whole or not at all, whatever happens meanwhile."""
-    try:
-        with contextlib.suppress(FileNotFoundError):  # before it was locked, it was taken for one that was left
-            return _replace(path, content)
-        _replace(path, content)
-    except OSError as error:  # it names the temporary file, which tells nobody anything
-        error.filename, error.filename2 = str(path), None
-        raise
-
-
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
         content = file.read(LARGEST + 1)
@@ -172,22 +156,6 @@ def _lines(content: dict[str, object]) -> bytes:
         for key, value in content.items()
     ]
     return b"{\n" + b",\n".join(parts) + b"\n}\n"
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_file(path) as (handle, temporary):
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())  # it was made so that only its owner can read it
-        temporary.replace(path)
-
-
-def now() -> str:
-    """The time as records write it: UTC, ISO 8601, to the second."""
-    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
 
 
 def releases_of(records: Iterable[Record]) -> set[Version]:
@@ -232,9 +200,3 @@ def _names_aside(path: Path) -> Iterator[Path]:
     while True:
         yield path.with_suffix(f".json.bad{number}")
         number += 1
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

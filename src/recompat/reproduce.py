@@ -12,6 +12,7 @@ import msgspec
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from recompat.atomic import write_atomically
 from recompat.cases import CaseFile
 from recompat.errors import ConfigurationError, Incomplete
 from recompat.index import is_index_url
@@ -19,7 +20,6 @@ from recompat.interpreters import platform_id, running
 from recompat.judge import Finding, finding
 from recompat.lookup import find_case, records_of
 from recompat.model import Facts, Record, Trial
-from recompat.record import write_atomically
 from recompat.report.style import label
 from recompat.report.text import clean
 from recompat.show import Known, read_source

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
+from recompat.choices import Rerun
 from recompat.judge import Finding, finding, verdict
 from recompat.model import Outcome, Verdict
 from recompat.summary import UNEXPECTED
@@ -17,21 +17,10 @@ if TYPE_CHECKING:
     from recompat.model import CaseResult, Record
     from recompat.trials import CaseAddress
 
-__all__ = ["Rerun", "chosen"]
+__all__ = ["chosen"]
 
 CHANGED = frozenset({Verdict.REGRESSED, Verdict.FIXED, Verdict.CHANGED})
 BROKEN = frozenset({Outcome.ERROR, Outcome.CRASH, Outcome.TIMEOUT})
-
-
-class Rerun(StrEnum):
-    """The first three are run in addition to what is missing or stale; the next two are those alone."""
-
-    FAILED = "failed"
-    CHANGED = "changed"
-    FLAKY = "flaky"
-    STALE = "stale"
-    MISSING = "missing"
-    ALL = "all"
 
 
 def chosen(

@@ -10,18 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from filelock import FileLock, Timeout
 from packaging.version import Version
 
+from recompat.clock import now
 from recompat.errors import ExitCode
-from recompat.record import now
-from recompat.sources import Sources
 from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["RunFolder", "holder_of"]
+    from filelock import FileLock
+
+    from recompat.sources import Sources
+
+__all__ = ["LOCK", "RunFolder", "holder_of"]
+
+LOCK = Path(".nox", "recompat.lock")
+"""What the one run of a checkout that runs anything holds."""
 
 VARIABLE = "RECOMPAT_RUN"
 HOLDER = re.compile(r"([0-9]{1,10}) ([0-9T:+-]{19,25})")
@@ -81,7 +86,9 @@ class RunFolder:
             lock: the file that stands for the checkout.
             waiting: told once if another run is at work, before its end is waited for: which one, to stand after its name.
         """
-        self._lock = FileLock(lock)
+        from filelock import Timeout
+
+        self._lock = _lock(lock)
         holder = lock.with_suffix(".holder")
         try:
             self._lock.acquire(timeout=0)
@@ -114,8 +121,10 @@ class RunFolder:
 
     def sources(self, find: Callable[[], Sources]) -> Sources:
         """What the sources offer: asked once per run, whichever process needs it first."""
+        from recompat.sources import Sources
+
         file = self.path / "sources.json"
-        with FileLock(self.path / "sources.lock"):
+        with _lock(self.path / "sources.lock"):
             with contextlib.suppress(FileNotFoundError):
                 return msgspec.json.decode(file.read_bytes(), type=Sources)
             found = find()
@@ -125,7 +134,7 @@ class RunFolder:
     def releases(self, selector: str, select: Callable[[], Sequence[Version]]) -> Sequence[Version]:
         """What a selector stands for throughout the run: what was ``new`` is not any more once it has been run."""
         file = self.path / "releases.json"
-        with FileLock(self.path / "releases.lock"):
+        with _lock(self.path / "releases.lock"):
             known: dict[str, list[str]] = msgspec.json.decode(file.read_bytes()) if file.exists() else {}
             if selector not in known:
                 known[selector] = [str(release) for release in select()]
@@ -146,6 +155,12 @@ class RunFolder:
             self._holder.unlink(missing_ok=True)
         if self._made:
             self._made.remove()
+
+
+def _lock(path: Path) -> FileLock:
+    from filelock import FileLock  # a run that has nothing to do needs none
+
+    return FileLock(path)
 
 
 def holder_of(holder: Path) -> str:

@@ -16,10 +16,10 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from recompat.atomic import write_atomically
 from recompat.cases import LARGEST, PREFIX, Case, CaseFile, read_case_file
 from recompat.errors import ConfigurationError
 from recompat.lookup import find_case
-from recompat.record import write_atomically
 from recompat.report.text import clean
 from recompat.toml import parse_toml
 

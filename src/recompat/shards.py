@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.version import Version
 
+from recompat.atomic import write_atomically
 from recompat.errors import ConfigurationError
 from recompat.listing import load_listing
 from recompat.merge import Found, merge
 from recompat.model import RECORD_SCHEMA
 from recompat.private import scrub
-from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record, write_atomically
+from recompat.record import LARGEST, BadRecord, load_record, load_records, save_record
 from recompat.report.formats import SITE
 from recompat.report.moments import EPOCH, moment
 from recompat.report.text import clean

@@ -15,7 +15,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from recompat.record import write_atomically
+from recompat.atomic import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

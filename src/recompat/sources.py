@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
+    from recompat.choices import SourceChoice
     from recompat.versions import Offered
 
-__all__ = ["Source", "SourceChoice", "Sources", "configured_folders", "find_sources", "named_index", "origin"]
-
-SourceChoice = Literal["auto", "cpu", "default"]
+__all__ = ["Source", "Sources", "configured_folders", "find_sources", "named_index", "origin"]
 
 FORCED_SECONDS = 10.0  # that an index may take to answer which alone was asked for
 

@@ -20,9 +20,10 @@ from recompat.lookup import find_case
 from recompat.model import Record, TroubleKind
 from recompat.options import Options
 from recompat.plan import Plan
-from recompat.project import Project, load_setup
+from recompat.project import Project
 from recompat.record import load_records, releases_of
 from recompat.search import Answer, Found, Skipped, changes, recorded_ends
+from recompat.setup import load_setup
 from recompat.standing import most_telling, record_of
 from recompat.tracks import Target, packed
 from recompat.versions import Offered
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from recompat.cases import Case, CaseFile
-    from recompat.project import Setup
     from recompat.run_folder import RunFolder
+    from recompat.setup import Setup
     from recompat.sources import Sources
     from recompat.tracks import Beside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recompat.console import tell
+from recompat.console import STEP_SUMMARY, tell
 from recompat.report.markdown import page, sections
 from recompat.report.text import clean
 
@@ -21,8 +21,6 @@ LARGEST: Final = 1_048_576
 ROOMY: Final = ("Not run", "Matrix", "Legend", "Environments", "Case files")
 """Sections that grow with the matrix. They matter less than the others, and each more than those after it."""
 
-VARIABLE: Final = "GITHUB_STEP_SUMMARY"
-
 
 def write_step_summary(summary: Summary, environ: Mapping[str, str]) -> None:
     """Append the matrix to the file that GITHUB_STEP_SUMMARY names, if it names one.
@@ -30,7 +28,7 @@ def write_step_summary(summary: Summary, environ: Mapping[str, str]) -> None:
     Trouble with that file is told in a sentence and changes neither the run nor its exit code: the file holds a copy, and
     ``reports/`` has everything. (A report that cannot be written there ends the run with 6.)
     """
-    name = environ.get(VARIABLE)
+    name = environ.get(STEP_SUMMARY)
     if not name:
         return
     try:
@@ -38,12 +36,14 @@ def write_step_summary(summary: Summary, environ: Mapping[str, str]) -> None:
             held = file.tell()
             text = fitted(summary, LARGEST - held - 2)
             if text is None:
-                tell(f"{VARIABLE} has no room left for the matrix ({held:,} of {LARGEST:,} bytes); matrix.md has it.")
+                tell(
+                    f"{STEP_SUMMARY} has no room left for the matrix ({held:,} of {LARGEST:,} bytes); matrix.md has it."
+                )
             else:
                 file.write((b"\n\n" if held else b"") + text.encode())
     except OSError as error:
         reason = error.strerror or error
-        tell(f"{VARIABLE} names {clean(name)}, which cannot be written ({reason}); matrix.md has the matrix.")
+        tell(f"{STEP_SUMMARY} names {clean(name)}, which cannot be written ({reason}); matrix.md has the matrix.")
 
 
 def fitted(summary: Summary, room: int) -> str | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.choices import Isolation
 from recompat.events import ending, from_outside, log_name
 from recompat.memory import memory_text
 from recompat.model import CaseResult, Facts, Outcome, Replay, TroubleKind
@@ -23,14 +23,7 @@ from recompat.wheels import EnvironmentTrouble
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["CaseAddress", "Isolation", "Job", "default_isolation", "read_facts", "run_trials"]
-
-Isolation = Literal["fork", "process"]
-
-
-def default_isolation() -> Isolation:
-    """A forked child per trial where the system can fork, else a process each."""
-    return "fork" if hasattr(os, "fork") else "process"
+__all__ = ["CaseAddress", "Job", "read_facts", "run_trials"]
 
 
 class CaseAddress(msgspec.Struct, frozen=True):

@@ -20,13 +20,14 @@ from recompat.listing import load_listing
 from recompat.matrix import Extra, Matrix, load_matrix
 from recompat.model import Outcome, TroubleKind
 from recompat.progress import Progress
-from recompat.project import Project, Setup, probe_digest
+from recompat.project import Project, probe_digest
 from recompat.record import load_records
 from recompat.report.text import clean
 from recompat.sandbox import RUNNER, Sandbox, sandbox_folder
 from recompat.script_work import CaseTry, ScriptTry
 from recompat.search import Answer, Found, next_release
 from recompat.selection import select_cases
+from recompat.setup import Setup
 from recompat.sources import configured_folders, find_sources
 from recompat.standing import record_of
 from recompat.tracks import Target

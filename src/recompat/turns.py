@@ -12,11 +12,11 @@ from packaging.version import Version
 
 from recompat import __version__, compare
 from recompat.bisection import Bisection, Side, Silent, Tried, Turn
+from recompat.clock import now
 from recompat.diff import Part
 from recompat.errors import RecompatError
 from recompat.interpreters import platform_id, running
 from recompat.judging import judged
-from recompat.record import now
 from recompat.report.text import visible
 from recompat.reproduce import find_reproduction
 from recompat.search import Answer, Skipped, changes

@@ -1,24 +1,27 @@
 """Whether a run would find everything as the last one left it: then nothing is planned, judged or drawn again.
 
-What a matrix is made of is digested whole, contents and all: a copy of an older file with an older date is another file. The
-summary is kept beside the digest as MessagePack, which, other than JSON, holds every number and the order of all.
+What a matrix is made of is digested whole, contents and all: a copy of an older file with an older date is another file. What
+was shown is kept beside the digest, as it stood on a terminal of the same width.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from recompat import __version__
+from recompat.atomic import write_atomically
+from recompat.clock import now
+from recompat.console import STEP_SUMMARY, wants_colour, width
+from recompat.errors import ExitCode
 from recompat.interpreters import platform_id, running
 from recompat.project import probe_digest
-from recompat.record import now, write_atomically
 from recompat.site import NAME
-from recompat.summary import Summary
 from recompat.versions import are_all_named
 
 if TYPE_CHECKING:
@@ -27,19 +30,27 @@ if TYPE_CHECKING:
     from recompat.options import Options
     from recompat.project import Project
 
-__all__ = ["remember", "unchanged"]
+__all__ = ["Published", "remember", "unchanged"]
 
 KEPT: Final = "published.msgpack"
 OWN: Final = Path(__file__).parent
 
 
+class Published(msgspec.Struct, frozen=True):
+    """What a run showed: its table, its notices, and how it ended."""
+
+    table: str
+    notices: tuple[str, ...]
+    exit_code: ExitCode
+
+
 class _Kept(msgspec.Struct, frozen=True):
     digest: str
-    summary: Summary
+    published: Published
 
 
-def unchanged(project: Project, options: Options, today: str | None = None) -> Summary | None:
-    """The summary that the last run published, if with the same options a run of ``today`` would make the same; else None.
+def unchanged(project: Project, options: Options, today: str | None = None) -> Published | None:
+    """What the last run showed, if with the same options a run of ``today`` would show the same; else None.
 
     The day counts since a claim may end with one; it is that of UTC.
     """
@@ -48,22 +59,24 @@ def unchanged(project: Project, options: Options, today: str | None = None) -> S
     with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
         kept = msgspec.msgpack.decode((project.reports / KEPT).read_bytes(), type=_Kept)
         if kept.digest == _digest(project, options, today or now()[:10]):
-            return kept.summary
+            return kept.published
     return None
 
 
-def remember(project: Project, options: Options, summary: Summary) -> None:
-    """Keep what was published, after a run that left nothing to be run."""
+def remember(project: Project, options: Options, published: Published) -> None:
+    """Keep what was shown, after a run that left nothing to be run."""
     if _is_plain(options):
         with contextlib.suppress(OSError):  # then the next run makes it again
-            kept = _Kept(_digest(project, options, now()[:10]), summary)
+            kept = _Kept(_digest(project, options, now()[:10]), published)
             write_atomically(project.reports / KEPT, msgspec.msgpack.encode(kept))
 
 
 def _is_plain(options: Options) -> bool:
-    """Whether what is run depends on files alone: no index is asked, and nothing is run again or told otherwise."""
+    """Whether what is run depends on files alone: no index is asked, and nothing is run again or told elsewhere."""
     named = options.torch is None or are_all_named(options.torch)
-    return named and not (options.rerun or options.format or options.fail_on or options.index_urls)
+    return named and not (
+        os.environ.get(STEP_SUMMARY) or options.rerun or options.format or options.fail_on or options.index_urls
+    )
 
 
 def _digest(project: Project, options: Options, today: str) -> str:
@@ -74,6 +87,7 @@ def _digest(project: Project, options: Options, today: str) -> str:
         platform_id(),
         today,
         repr(options),
+        f"{width()} {wants_colour()}",
     ]
     total = hashlib.sha256("\0".join(words).encode(errors="surrogateescape"))
     for path in _read(project):

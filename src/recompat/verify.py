@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recompat.choices import Rerun
 from recompat.model import TroubleKind, Verification
 from recompat.progress import Progress
 from recompat.project import Project
 from recompat.record import save_record
-from recompat.rerun import Rerun
 from recompat.runner import Spawn, start_probe
 from recompat.tracks import target_of
 from recompat.wheels import EnvironmentTrouble
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recompat.model import CaseResult, Record
-    from recompat.project import Setup
+    from recompat.setup import Setup
     from recompat.sources import Sources
 
 __all__ = ["drop_left_verifications", "verify"]

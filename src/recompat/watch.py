@@ -10,7 +10,9 @@ import msgspec
 from packaging.version import Version
 
 from recompat import __version__
+from recompat.atomic import write_atomically
 from recompat.changes import Changes, ReleaseChanges, State, changes_of
+from recompat.clock import now
 from recompat.console import wants_colour, width
 from recompat.errors import ConfigurationError
 from recompat.gather import publish, read_claims
@@ -18,7 +20,6 @@ from recompat.interpreters import platform_id
 from recompat.judge import verdict
 from recompat.listing import load_listing
 from recompat.plan import Plan
-from recompat.record import now, write_atomically
 from recompat.report.changes import render_changes_json, render_changes_markdown, render_changes_text
 from recompat.report.page import Paper
 from recompat.report.text import clean

@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import Version
 
 from recompat import __version__
+from recompat.clock import now
 from recompat.environment import (
     Build,
     build_environment,
@@ -28,7 +29,7 @@ from recompat.interpreters import platform_id, running
 from recompat.judging import claims
 from recompat.lock import FILE
 from recompat.model import CaseResult, Environment, Facts, Outcome, Record, Replay, Run, Trouble, TroubleKind
-from recompat.record import load_record, load_records, now, save_record
+from recompat.record import load_record, load_records, save_record
 from recompat.report.text import clean
 from recompat.rerun import chosen
 from recompat.room import says_full, was_full
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from recompat.ahead import Ahead
     from recompat.expectations import Expectations
     from recompat.progress import Progress
-    from recompat.project import Setup
+    from recompat.setup import Setup
     from recompat.sources import Sources
     from recompat.tracks import Target
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from faults.met import PATIENCE, Start
-from recompat.record import now
+from recompat.clock import now
 
 if TYPE_CHECKING:
     import random

@@ -34,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> ExitCode:
     """Lock what was asked for; it is incomplete where something could not be."""
+    from recompat.atomic import write_atomically
     from recompat.console import tell
     from recompat.lock import Lock, load_lock, render_lock
     from recompat.locking import lock_target
     from recompat.matrix import load_matrix
-    from recompat.record import write_atomically
     from recompat.run_folder import RunFolder
     from recompat.wheels import EnvironmentTrouble
 

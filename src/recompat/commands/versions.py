@@ -44,10 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> ExitCode:
     """Print it; it is incomplete where an index that should have been asked did not answer."""
     from recompat.catalogue import Ground, catalogue
+    from recompat.clock import now
     from recompat.console import wants_colour, width
     from recompat.listing import load_listing
     from recompat.matrix import load_matrix
-    from recompat.record import load_records, now
+    from recompat.record import load_records
     from recompat.report.json import render_json
     from recompat.report.page import Paper
     from recompat.report.versions import render_versions, render_versions_markdown
