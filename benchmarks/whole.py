@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["whole"]
 
 RELEASES = ("2.11.0", "2.13.0")
-PACKAGES = "numpy setuptools pytest pytest-xdist"
+PACKAGES = "numpy setuptools pytest<9 pytest-xdist pytest-forked"
 NOXFILE = """import nox
 
 @nox.session(venv_backend="virtualenv")
@@ -27,7 +27,7 @@ NOXFILE = """import nox
 def tests(session, torch):
     session.install(f"torch=={{torch}}", *{packages})
     for _ in range({replays}):
-        session.run("pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "test_cases.py")
+        session.run("pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *session.posargs, "test_cases.py")
 """
 
 
@@ -55,11 +55,13 @@ def whole(keyword: str | None, rounds: int, folder: Path) -> str:
     }
     selected = ["--torch", ",".join(RELEASES), *(["-k", keyword] if keyword else [])]
     run = functools.partial(command, folder=project, environ=variables, fails=(0, 1, 6))
+    theirs = functools.partial(command, folder=peers, environ=variables, fails=(0, 1))
     nox = (sys.executable, "-m", "nox")
     contestants = {
         "recompat": _anew(project, run(*nox, "-s", "matrix", "--", *selected)),
         "recompat -j 2": _anew(project, run(*nox, "-j", "2", "-s", "matrix", "--", *selected)),
-        "nox + pytest-xdist on pip": _anew(peers, command(*nox, folder=peers, environ=variables, fails=(0, 1))),
+        "nox + pytest-forked on pip": _anew(peers, theirs(*nox, "--", "--forked")),
+        "nox + pytest-xdist on pip": _anew(peers, theirs(*nox)),
     }
     figures = race(contestants, rounds)
     title = f"{len(cases)} cases on torch {' and '.join(RELEASES)}, whole runs"
