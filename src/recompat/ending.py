@@ -6,7 +6,6 @@ import contextlib
 import errno
 import signal
 import sys
-import traceback
 from typing import TYPE_CHECKING, NoReturn
 
 from recompat.console import accept_all_text, tell
@@ -72,6 +71,8 @@ def _end(sentence: str, code: ExitCode, note: Callable[[ExitCode], None]) -> Non
 
 
 def _fail(error: Exception, note: Callable[[ExitCode], None]) -> None:
+    import traceback  # seldom needed, and 5 ms of each start
+
     traceback.print_exception(error)
     _end("this is a fault in recompat itself; please report it with what stands above.", ExitCode.INTERNAL, note)
 
