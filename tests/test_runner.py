@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recompat.runner import LOG_BYTES, run_probe, start_probe
+from recompat.runner import LOG_BYTES, importing, run_probe, start_probe
 from support.sessions import wait_for
 
 if TYPE_CHECKING:
@@ -148,3 +148,27 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_a_module_is_imported_meanwhile_and_left_where_it_takes_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = tmp_path / "begun"
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "slow_module.py").write_text(
+        f"import os, time\nopen({str(begun)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    (next((tmp_path / "env").glob("lib/python*/site-packages")) / "more.pth").write_text(str(tmp_path / "site"))
+    since = time.monotonic()
+    with importing(tmp_path / "env" / "bin" / "python", "slow_module", tmp_path / "log"):
+        wait_for(lambda: begun.exists() and bool(begun.read_text()), "the import")
+    assert time.monotonic() - since < 30
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
+
+
+def test_a_module_that_is_not_there_is_nobodys_trouble(tmp_path: Path) -> None:
+    with importing(Path(sys.executable), "no_such_module", tmp_path / "log"):
+        time.sleep(0.5)
+    assert not (tmp_path / "log").exists() or (tmp_path / "log").read_bytes() == b""

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,3 +126,11 @@ def test_a_step_of_github_gets_its_summary_each_time(project: Project, monkeypat
     remember(project, PLAIN, published())
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     assert unchanged(project, PLAIN) is None
+
+
+def test_little_is_imported_where_nothing_has_changed() -> None:
+    source = "import recompat.nox, sys; print(*(name for name in sys.modules if name.startswith('recompat.')))"
+    done = subprocess.run([sys.executable, "-c", source], check=True, capture_output=True, text=True)
+    imported = {name.removeprefix("recompat.") for name in done.stdout.split()}
+    assert "unchanged" in imported
+    assert imported.isdisjoint({"plan", "sessions", "summary", "cells", "record", "report.terminal", "environment"})

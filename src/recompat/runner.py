@@ -22,7 +22,17 @@ from recompat.reaper import reaped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["Event", "ProbeEnd", "Spawn", "Started", "probe_folder", "run_probe", "start_logged", "start_probe"]
+__all__ = [
+    "Event",
+    "ProbeEnd",
+    "Spawn",
+    "Started",
+    "importing",
+    "probe_folder",
+    "run_probe",
+    "start_logged",
+    "start_probe",
+]
 
 POLL_SECONDS = 0.02
 LOG_BYTES = 4_000_000  # of what the probes of an environment print
@@ -81,13 +91,29 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path, environ: Mapp
     It works in an empty folder: what a case leaves or removes there is nobody's.
     """
     flags = ["-I", "-X", "faulthandler"] + ([] if "--facts" in arguments else ["-B"])
-    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ} if environ is None else environ
+    passed_on = _passed_on() if environ is None else environ
     command = [os.path.abspath(python), *flags, str(probe_folder() / "__main__.py"), *arguments]  # noqa: PTH100 - a link
     if arguments[:1] != ["--out"]:
         return start_logged(command, log, passed_on)
     folder = Path(f"{arguments[1]}.work")
     folder.mkdir()
     return start_logged(command, log, {**passed_on, MARK: arguments[1]}, folder)
+
+
+@contextlib.contextmanager
+def importing(python: Path, module: str, log: Path) -> Iterator[None]:
+    """Have an environment import a module meanwhile, which byte-compiles it; one that it has not is nobody's trouble."""
+    source = f"import contextlib\nwith contextlib.suppress(ImportError):\n    import {module}"
+    started = start_logged([os.path.abspath(python), "-I", "-c", source], log, _passed_on())  # noqa: PTH100 - a link
+    try:
+        yield
+    finally:
+        _end(started)
+        started.wait()
+
+
+def _passed_on() -> dict[str, str]:
+    return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
 def start_logged(command: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path | None = None) -> Started:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from packaging.utils import canonicalize_name, canonicalize_version
@@ -33,7 +34,7 @@ from recompat.record import load_record, load_records, save_record
 from recompat.report.text import clean
 from recompat.rerun import chosen
 from recompat.room import says_full, was_full
-from recompat.runner import Spawn, start_probe
+from recompat.runner import Spawn, importing, start_probe
 from recompat.sources import Source
 from recompat.standing import dated, merge_results, pending_cases, record_of, superseded
 from recompat.trials import CaseAddress, Job, read_facts, run_trials
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from recompat.tracks import Target
 
 __all__ = ["Work", "build_of", "pending_of", "standing_record"]
+
+SYMPY: Final = "sympy"  # of what torch imports, a third is its files, and it needs nothing of torch
 
 
 def standing_record(setup: Setup, target: Target) -> Record | None:
@@ -222,7 +225,8 @@ class Work:
         self._built = build
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
-        facts = read_facts(job, wheel.origin)
+        with importing(job.python, SYMPY, job.log) if job.cores > 1 else contextlib.nullcontext():
+            facts = read_facts(job, wheel.origin)
         digest = wheel_digest(self._location) or facts.distribution_sha256
         facts = msgspec.structs.replace(facts, distribution_sha256=digest)
         self._check_beside(facts)
