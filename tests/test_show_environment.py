@@ -10,6 +10,7 @@ import pytest
 from builders import PASSES, differs, passes, raises, record, trouble
 from recompat.errors import ConfigurationError
 from recompat.report.page import Paper
+from recompat.show import Known, read_known, show
 from recorded import SOURCE, digest, four_releases, make_project, outcomes, recorded, shown
 from scenes import CHECKPOINT, HOSTILE
 
@@ -58,23 +59,26 @@ def test_several_environments_of_a_release(tmp_path: Path) -> None:
     assert shown(project, "2.11.0").count("torch2.11.0-cp31") == 2
 
 
-def hostile(tmp_path: Path) -> Project:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Known:
+    """What is known of a project whose texts are hostile, a megabyte each: writing and reading them takes a while."""
     cold = raises(f"evil.{HOSTILE[:200]}", HOSTILE, frames=(HOSTILE,))
     cold = msgspec.structs.replace(cold, detail=HOSTILE, differences=differs(None, HOSTILE).differences)
     source = SOURCE.replace("two blanks", " ".join(HOSTILE[:300].replace("\0", "").split()))
-    return make_project(
-        tmp_path,
+    project = make_project(
+        tmp_path_factory.mktemp("hostile"),
         recorded("2.11.0", {"plain": cold}, digest(source)),
         record("2.12.0", trouble=trouble(reason=HOSTILE)),
         source=source,
     )
+    return read_known(project)
 
 
 @pytest.mark.parametrize("target", ["patterns::plain", "2.11.0", "2.12.0"])
 @pytest.mark.parametrize("detail", [-1, 0, 1])
-def test_hostile_text_shows_as_text(tmp_path: Path, target: str, detail: int) -> None:
+def test_hostile_text_shows_as_text(hostile: Known, target: str, detail: int) -> None:
     torch = "2.11.0" if "::" in target else None
-    text = shown(hostile(tmp_path), target, torch, Paper(detail=detail))
+    text = show(hostile, target, torch, Paper(detail=detail))
     assert not {c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}}
     assert len(text) < 30_000
 
