@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime
 
 __all__ = ["EPOCH", "milliseconds", "moment"]
@@ -10,6 +11,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """What stands for a time that cannot be read."""
 
 
+@functools.lru_cache(4_096)  # many cells were run in the same second
 def moment(text: str | None) -> datetime:
     """Read a time of ISO 8601, to the second; one without a zone is UTC already."""
     try:
