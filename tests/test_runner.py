@@ -150,25 +150,32 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def test_a_module_is_imported_meanwhile_and_left_where_it_takes_longer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun = tmp_path / "begun"
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "slow_module.py").write_text(
-        f"import os, time\nopen({str(begun)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
-    )
+SLOW_MODULE = """
+import os, subprocess, time
+
+daemon = subprocess.Popen(["sleep", "60"], start_new_session=True)
+with open({begun!r}, "w") as file:
+    file.write(f"{{os.getpid()}} {{daemon.pid}} {{os.getcwd()}} {{len(os.listdir())}}.")
+time.sleep(60)
+"""
+
+
+def test_a_module_is_imported_meanwhile_in_an_empty_folder_and_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    begun, site = tmp_path / "begun", tmp_path / "site"
+    site.mkdir()
+    (site / "slow_module.py").write_text(SLOW_MODULE.format(begun=str(begun)))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
-    (next((tmp_path / "env").glob("lib/python*/site-packages")) / "more.pth").write_text(str(tmp_path / "site"))
-    since = time.monotonic()
-    with importing(tmp_path / "env" / "bin" / "python", "slow_module", tmp_path / "log"):
-        wait_for(lambda: begun.exists() and bool(begun.read_text()), "the import")
-    assert time.monotonic() - since < 30
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(begun.read_text()), 0)
+    (next((tmp_path / "env").glob("lib/python*/site-packages")) / "more.pth").write_text(str(site))
+    with importing(tmp_path / "env" / "bin" / "python", "slow_module"):
+        wait_for(lambda: begun.exists() and begun.read_text().endswith("."), "the import")
+        one, daemon, folder, files = begun.read_text().rstrip(".").split()
+        assert Path(folder).is_dir()
+        assert (Path(folder) != Path.cwd(), files) == (True, "1")  # the mark of a temporary folder that is in use
+    assert not Path(folder).exists()
+    wait_for(lambda: not (Path("/proc", one).exists() or Path("/proc", daemon).exists()), "their end")
 
 
-def test_a_module_that_is_not_there_is_nobodys_trouble(tmp_path: Path) -> None:
-    with importing(Path(sys.executable), "no_such_module", tmp_path / "log"):
+def test_a_module_that_is_not_there_is_nobodys_trouble(capfd: pytest.CaptureFixture[str]) -> None:
+    with importing(Path(sys.executable), "no_such_module"):
         time.sleep(0.5)
-    assert not (tmp_path / "log").exists() or (tmp_path / "log").read_bytes() == b""
+    assert capfd.readouterr() == ("", "")

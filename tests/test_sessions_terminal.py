@@ -69,3 +69,15 @@ def test_quiet(project: Project) -> None:
     quiet = nox(project, "-s", "matrix", "--", "-q", "--torch", "9.7.0")
     assert (quiet.returncode, quiet.stdout) == (5, "")
     assert "No release matches --torch 9.7.0." in quiet.stderr
+
+
+def test_what_has_not_changed_is_drawn_for_another_width_and_for_github_and_published_once(finished: Project) -> None:
+    assert nox(finished, "-s", "matrix", env={"COLUMNS": "100"}).returncode == 0
+    published = (finished.reports / "matrix.json").stat()
+    narrow = nox(finished, "-s", "matrix", env={"COLUMNS": "48"})
+    page = finished.root / "summary.md"
+    wide = nox(finished, "-s", "matrix", env={"COLUMNS": "100", "GITHUB_STEP_SUMMARY": str(page)})
+    assert (narrow.returncode, wide.returncode) == (0, 0)
+    assert max(map(len, narrow.stdout.splitlines())) < max(map(len, wide.stdout.splitlines()))
+    assert "# Compatibility matrix" in page.read_text()
+    assert (finished.reports / "matrix.json").stat() == published

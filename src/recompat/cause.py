@@ -84,8 +84,10 @@ def _differing(pair: Pair) -> str:
     operators = _operators(pair)
     if settings:
         return f"{_capital(joined(settings))}; {operators or 'the operators were the same'}."
+    if not operators:
+        return ""
     regraded = " but for grad mode, which reentrant checkpoint turns on" * pair.regraded
-    return f"The settings were the same{regraded}, and the function ran other operators: {operators}." * bool(operators)
+    return f"The settings were the same{regraded}, and the function ran other operators: {operators}."
 
 
 def _operators(pair: Pair) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["collect_seldom", "without_collection"]
 
-SELDOM = 50_000  # objects; after the first 700 by default
+SELDOM = 50_000  # objects that were made; by default 700, and 2,000 in newer Pythons
 
 
 def collect_seldom() -> None:

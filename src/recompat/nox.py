@@ -2,8 +2,8 @@
 
 ``watch`` does so for what is new.
 
-A noxfile calls ``define_sessions``; nothing but this, and what it calls to find out what is required, knows nox. Where nothing has
-changed since the last run, that is shown again, and most of recompat is not even imported.
+A noxfile calls ``define_sessions``; nothing but this, ``command_line``, ``sessions`` and ``required`` knows nox. Where nothing has changed since the
+last run, that is shown again, and most of recompat is not even imported.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from recompat.ahead import Ahead
 from recompat.bound import end_with
 from recompat.collection import collect_seldom
 from recompat.command_line import in_parallel, is_worker, own, positional, will_probe
-from recompat.console import tell
+from recompat.console import STEP_SUMMARY, tell
 from recompat.ending import ends_well, heed_sigterm, leave
 from recompat.errors import ExitCode, Interrupted, RecompatError
 from recompat.options import parse_options
 from recompat.project import Project
 from recompat.required import Required
 from recompat.run_folder import LOCK, RunFolder
-from recompat.unchanged import unchanged
+from recompat.unchanged import look, unchanged
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -118,7 +118,12 @@ def _unchanged(project: Project, run: RunFolder) -> Published | None:
 
 
 def _shown(published: Published) -> ExitCode:
-    print(published.table)  # noqa: T201
+    if published.look == look() and not os.environ.get(STEP_SUMMARY):
+        print(published.table)  # noqa: T201
+    else:
+        from recompat.plan import drawn, show
+
+        show(published.summary, drawn(published.summary))
     tell(*published.notices)
     return published.exit_code
 

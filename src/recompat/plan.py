@@ -34,7 +34,7 @@ from recompat.standing import is_candidate, record_of
 from recompat.step_summary import write_step_summary
 from recompat.tools import check_uv
 from recompat.tracks import Target, target_of
-from recompat.unchanged import Published, remember
+from recompat.unchanged import remember
 from recompat.versions import Offered, select_releases
 from recompat.wheels import EnvironmentTrouble, choose_wheel
 from recompat.work import Work, build_of, pending_of
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from recompat.summary import Summary
     from recompat.tracks import Beside
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "drawn", "show"]
 
 NEEDED_GIB = 15  # free disk at the peak of a run on CUDA builds, with a wide margin
 NEEDED_CPU_GIB = 4
@@ -208,13 +208,10 @@ class Plan:
             self._write(FORMATS[self.options.format].render(summary))
         else:
             publish(self._setup.project, summary, self._records)
-            shown = Published(
-                render_terminal(summary, width=width(), colour=wants_colour()), summary.notices, summary.exit_code
-            )
+            table = drawn(summary)
             if not (recorded or self._run.told or self.pending):
-                remember(self._setup.project, self.options, shown)
-            write_step_summary(summary, os.environ)
-            print(shown.table)  # noqa: T201
+                remember(self._setup.project, self.options, summary, table)
+            show(summary, table)
         tell(*summary.notices)
         return ExitCode.INCOMPLETE if self._run.told and summary.exit_code is ExitCode.OK else summary.exit_code
 
@@ -310,6 +307,17 @@ class Plan:
             tell(f"NOTE: {notice}")
         if free < NEEDED_GIB:
             tell(f"NOTE: {free:.1f} GiB of disk are free, and a run may need {NEEDED_GIB} GiB at its peak.")
+
+
+def drawn(summary: Summary) -> str:
+    """Draw the table as it is to look here."""
+    return render_terminal(summary, width=width(), colour=wants_colour())
+
+
+def show(summary: Summary, table: str) -> None:
+    """Print the table, and write GitHub's summary of the step where there is one."""
+    write_step_summary(summary, os.environ)
+    print(table)  # noqa: T201
 
 
 def _ending(record: Record) -> str:

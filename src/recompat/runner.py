@@ -18,6 +18,7 @@ from recompat.bound import bound
 from recompat.marked import end_marked
 from recompat.memory import limit_memory
 from recompat.reaper import reaped
+from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -101,15 +102,22 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path, environ: Mapp
 
 
 @contextlib.contextmanager
-def importing(python: Path, module: str, log: Path) -> Iterator[None]:
-    """Have an environment import a module meanwhile, which byte-compiles it; one that it has not is nobody's trouble."""
-    source = f"import contextlib\nwith contextlib.suppress(ImportError):\n    import {module}"
-    started = start_logged([os.path.abspath(python), "-I", "-c", source], log, _passed_on())  # noqa: PTH100 - a link
-    try:
-        yield
-    finally:
-        _end(started)
-        started.wait()
+def importing(python: Path, module: str, memory: int | None = None) -> Iterator[None]:
+    """Have an environment import a module meanwhile, which byte-compiles it; that it has none, or a broken one, is not told here.
+
+    It is as a probe is: with a few variables, in an empty folder, and ended with all that it started.
+    """
+    command = [os.path.abspath(python), "-I", "-c", f"import {module}"]  # noqa: PTH100 - a link
+    with TemporaryFolder() as folder:
+        started = start_logged(command, Path(os.devnull), {**_passed_on(), MARK: str(folder)}, folder)
+        if memory is not None:
+            limit_memory(started.pid, memory)
+        try:
+            yield
+        finally:
+            _end(started)
+            end_marked(MARK, str(folder))
+            started.wait()
 
 
 def _passed_on() -> dict[str, str]:

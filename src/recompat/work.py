@@ -225,7 +225,8 @@ class Work:
         self._built = build
 
     def _facts(self, job: Job, wheel: Wheel) -> Facts:
-        with importing(job.python, SYMPY, job.log) if job.cores > 1 else contextlib.nullcontext():
+        beside = job.spawn is start_probe and job.cores > 1  # what else starts probes has its reasons
+        with importing(job.python, SYMPY, job.memory) if beside else contextlib.nullcontext():
             facts = read_facts(job, wheel.origin)
         digest = wheel_digest(self._location) or facts.distribution_sha256
         facts = msgspec.structs.replace(facts, distribution_sha256=digest)

@@ -80,17 +80,15 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     Tabulate measures otherwise, and yet otherwise where the package wcwidth is installed, hence the stand-ins.
     """
     lines = [heading, *rows]
-    foreign = iter([cluster for row in lines for text in row for cluster in _clusters(text) if not cluster.isascii()])
+    unlike = (text for row in lines for text in row if not text.isascii())
+    foreign = iter([cluster for text in unlike for cluster in _clusters(text) if not cluster.isascii()])
     stands = [[_standing_in(text) for text in row] for row in lines]
     drawn = tabulate(stands[1:], stands[0], tablefmt="rst", disable_numparse=True)
     return STAND_IN.sub(lambda _: next(foreign), drawn)
 
 
-@functools.lru_cache(MOST_KNOWN)
-def _clusters(text: str) -> Sequence[str]:
+def _clusters(text: str) -> list[str]:
     """Take a text apart into characters, each with those that combine with it."""
-    if text.isascii():
-        return text
     clusters: list[str] = []
     for character in text:
         if clusters and unicodedata.combining(character):

@@ -100,10 +100,11 @@ def parts(cell: Cell, row: Row) -> Iterator[Part]:
     if cell.warnings:
         given = tuple((one.category, one.text) for one in cell.warnings)
         yield _table("warnings", "warnings that the reference did not give", ("category", "text"), given)
-    if cell.expectation is None:
+    claim = cell.expectation
+    if claim is None:
         yield Part("expectation", "expectation", "Nothing; add a claim to expectations.toml.")
     else:
-        yield Part("expectation", "expectation", clean(expected_text(cell.expectation), LONGEST), cell.expectation.link)
+        yield Part("expectation", "expectation", clean(expected_text(claim), LONGEST), claim.link)
 
 
 def _table(name: str, title: str, heads: tuple[str, ...], rows: tuple[tuple[str, ...], ...], text: str = "") -> Part:
