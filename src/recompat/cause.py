@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from recompat.evidence import attention, drifts, pairs, telling_pair
 from recompat.model import DisagreementKind, Outcome
-from recompat.once import once_per_object
+from recompat.once import MANY, once_per_object
 from recompat.replays import bare_name
 from recompat.wording import clauses, joined
 
@@ -20,7 +20,6 @@ __all__ = ["cause", "watched_otherwise"]
 
 TOLD: Final = frozenset({Outcome.RAISES, Outcome.DIFFERS, Outcome.CRASH, Outcome.TIMEOUT})
 MOST_PLACES: Final = 5
-MOST_KNOWN: Final = 10_000  # pairs, which records of many releases share
 UNKNOWN: Final = "The evidence does not tell why"
 MESSAGES: Final = {
     DisagreementKind.MORE_TENSORS: "recompute went on to save more tensors than forward had",
@@ -77,7 +76,7 @@ def _sentences(trial: Trial, pair: Pair) -> Iterator[str]:
         yield _capital(f"{same}{joined(rest)}.")
 
 
-@once_per_object(MOST_KNOWN)
+@once_per_object(MANY)  # the pairs of evidence that many releases share
 def _differing(pair: Pair) -> str:
     """Say which settings and operators were not the same; nothing where all were."""
     settings = clauses(pair.changes, pair.forward.settings, pair.recompute.settings)

@@ -24,12 +24,10 @@ from recompat.model import (
     Verdict,
     Warned,
 )
-from recompat.once import once_per_object
+from recompat.once import MANY, once_per_object
 from recompat.replays import label, process_dependent, verified
 
 __all__ = ["Attention", "Cell", "Claim", "make_cell"]
-
-MOST_KNOWN = 10_000
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -193,13 +191,13 @@ def _explained(cell: Cell, seen: Finding) -> Cell:
     )
 
 
-@once_per_object(MOST_KNOWN)  # the pairs of evidence that many releases share
+@once_per_object(MANY)  # the pairs of evidence that many releases share
 def _attention(pair: Pair) -> Attention | None:
     both = Attention(attention(pair.forward.operators), attention(pair.recompute.operators))
     return None if both == Attention(None, None) else both
 
 
-@once_per_object(MOST_KNOWN)  # each speaks of many releases
+@once_per_object(MANY)  # each speaks of many releases
 def _claim(expectation: Expectation) -> Claim:
     return Claim(
         torch=str(expectation.torch),

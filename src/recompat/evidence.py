@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recompat.model import Call, Change, Outcome, Pass
-from recompat.once import once_per_object
+from recompat.once import MANY, once_per_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,6 @@ BOOKKEEPING: Final = frozenset({"aten.detach"})  # checkpoint's own, in forward 
 BEYOND: Final = "…"  # with this begins how many more ran than the probe lists: it is no operator
 ATTENTION: Final = ("aten._scaled_dot_product", "aten._safe_softmax", "aten._softmax")  # most telling first
 MOST_LINES: Final = 12
-MOST_KNOWN: Final = 10_000
 MOST_RUNS: Final = 400  # what is compared of each side: difflib takes quadratic time
 
 Run = tuple[str, int]
@@ -83,7 +82,7 @@ def pairs(calls: Sequence[Call]) -> Iterator[Pair]:
         yield Pair(forwards[call.region], call)
 
 
-@once_per_object(MOST_KNOWN)  # records of many releases share their calls
+@once_per_object(MANY)  # records of many releases share their calls
 def telling_pair(calls: Sequence[Call]) -> Pair | None:
     """Choose what is told of a trial: the first pair with other settings, else with other operators, else the first."""
     found = list(pairs(calls))
@@ -107,7 +106,7 @@ def drifts(trial: Trial, evidence: Evidence | None) -> bool:
     return _any_differs(evidence.calls)
 
 
-@once_per_object(MOST_KNOWN)
+@once_per_object(MANY)
 def _any_differs(calls: Sequence[Call]) -> bool:
     return any(pair.differs for pair in pairs(calls))
 

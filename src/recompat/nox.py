@@ -123,7 +123,8 @@ def _shown(published: Published) -> ExitCode:
     else:
         from recompat.plan import drawn, show
 
-        show(published.summary, drawn(published.summary))
+        summary = published.summary
+        show(summary, drawn(summary))
     tell(*published.notices)
     return published.exit_code
 

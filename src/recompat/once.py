@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FEW", "once_per_object"]
+__all__ = ["FEW", "MANY", "once_per_object"]
 
 FEW = 4
 """How many summaries are kept: each is large, and several formats draw the same one."""
+
+MANY = 10_000
+"""How many smaller things are kept, such as evidence, of which many cells have the same."""
 
 Read = TypeVar("Read")
 T = TypeVar("T")

@@ -9,11 +9,12 @@ import msgspec
 from recompat.boundary import Ending
 from recompat.cells import Cell
 from recompat.model import Outcome
+from recompat.once import FEW, once_per_object
 from recompat.tracks import Track, beside_text, track_of
 from recompat.trends import ending_of, is_steady
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from recompat.boundary import Boundary
     from recompat.operators import OperatorChange
@@ -54,7 +55,8 @@ class Tracks(msgspec.Struct, frozen=True):
         return f"{column.torch} {self.ends[track_of(column)]}".rstrip()
 
 
-def tracks(columns: Iterable[Column]) -> Tracks:
+@once_per_object(FEW)
+def tracks(columns: tuple[Column, ...]) -> Tracks:
     """Name the tracks: by the platform where there are several, and by what stands beside torch where anything does."""
     there = sorted({track_of(column) for column in columns}, key=lambda track: track.place)
     platform, beside = len({track.platform for track in there}) > 1, any(track.beside for track in there)

@@ -21,7 +21,7 @@ from recompat.reaper import reaped
 from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "Event",
@@ -29,6 +29,7 @@ __all__ = [
     "Spawn",
     "Started",
     "importing",
+    "passed_on",
     "probe_folder",
     "run_probe",
     "start_logged",
@@ -92,13 +93,13 @@ def start_probe(python: Path, arguments: Sequence[str], log: Path, environ: Mapp
     It works in an empty folder: what a case leaves or removes there is nobody's.
     """
     flags = ["-I", "-X", "faulthandler"] + ([] if "--facts" in arguments else ["-B"])
-    passed_on = _passed_on() if environ is None else environ
+    variables = passed_on(PASSED_ON) if environ is None else environ
     command = [os.path.abspath(python), *flags, str(probe_folder() / "__main__.py"), *arguments]  # noqa: PTH100 - a link
     if arguments[:1] != ["--out"]:
-        return start_logged(command, log, passed_on)
+        return start_logged(command, log, variables)
     folder = Path(f"{arguments[1]}.work")
     folder.mkdir()
-    return start_logged(command, log, {**passed_on, MARK: arguments[1]}, folder)
+    return start_logged(command, log, {**variables, MARK: arguments[1]}, folder)
 
 
 @contextlib.contextmanager
@@ -109,7 +110,7 @@ def importing(python: Path, module: str, memory: int | None = None) -> Iterator[
     """
     command = [os.path.abspath(python), "-I", "-c", f"import {module}"]  # noqa: PTH100 - a link
     with TemporaryFolder() as folder:
-        started = start_logged(command, Path(os.devnull), {**_passed_on(), MARK: str(folder)}, folder)
+        started = start_logged(command, Path(os.devnull), {**passed_on(PASSED_ON), MARK: str(folder)}, folder)
         if memory is not None:
             limit_memory(started.pid, memory)
         try:
@@ -120,8 +121,9 @@ def importing(python: Path, module: str, memory: int | None = None) -> Iterator[
             started.wait()
 
 
-def _passed_on() -> dict[str, str]:
-    return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+def passed_on(names: Iterable[str]) -> dict[str, str]:
+    """Our own variables of these names, as far as they are set."""
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def start_logged(command: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path | None = None) -> Started:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from recompat.errors import ConfigurationError
 from recompat.marked import end_marked
-from recompat.runner import Started, start_logged, start_probe
+from recompat.runner import Started, passed_on, start_logged, start_probe
 from recompat.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -72,6 +72,5 @@ class Sandbox:
         home, temporary = self._folder / "home", self._folder / "tmp"
         home.mkdir(exist_ok=True)
         temporary.mkdir(exist_ok=True)
-        kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         own = {"HOME": str(home), **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary))}
-        return {**kept, **own, **self._named, MARK: str(self._folder)}
+        return {**passed_on(PASSED_ON), **own, **self._named, MARK: str(self._folder)}

@@ -48,7 +48,7 @@ class Published(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> Summary:
-        """The summary itself."""
+        """The summary itself, decoded each time."""
         from recompat.summary import Summary  # seldom needed, and nine tenths of the time
 
         return msgspec.msgpack.decode(self.encoded, type=Summary)

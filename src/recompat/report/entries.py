@@ -88,7 +88,7 @@ def told_once(summary: Summary, told: Iterable[tuple[str, Cell]]) -> tuple[Entry
 
 
 @once_per_object(FEW)
-def environment_names(summary: Summary) -> dict[str, str]:
+def environment_names(summary: Summary) -> Mapping[str, str]:
     """What environments are called: by the release alone, where it names one of them.
 
     Where there are several tracks, the name ends in its own, and those of a track stand together.

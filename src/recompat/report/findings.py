@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from recompat.cells import Cell
     from recompat.news import Item
     from recompat.operators import OperatorChange
-    from recompat.platforms import Tracks
     from recompat.summary import Summary
 
 __all__ = [
@@ -129,13 +128,8 @@ def operator_change_text(change: OperatorChange) -> str:
 def change_text(change: Boundary | OperatorChange, summary: Summary) -> str:
     """Say what changed, and on which track where there are several."""
     text = boundary_text(change) if isinstance(change, Boundary) else operator_change_text(change)
-    track = _tracks(summary).name(change)
+    track = tracks(summary.environments).name(change)
     return f"{track}: {text}" if track else text
-
-
-@once_per_object(FEW)
-def _tracks(summary: Summary) -> Tracks:
-    return tracks(summary.environments)
 
 
 def item_text(item: Item, summary: Summary) -> str:

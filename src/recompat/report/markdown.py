@@ -34,7 +34,6 @@ SPLIT = "\0"  # ``clean`` leaves none
 COMMENT = "<!-- -->"
 DIGEST = 16  # hexadecimal digits that are shown; matrix.json has all
 MOST_NOTES = 200
-MOST_KNOWN = 4_096
 
 
 def render_markdown(summary: Summary) -> str:
@@ -70,7 +69,7 @@ def sections(summary: Summary) -> list[tuple[str, str]]:
     return [(title, text) for title, text in told if text]
 
 
-@functools.lru_cache(MOST_KNOWN)  # most cells of a matrix say the same
+@functools.lru_cache(4_096)  # most cells of a matrix say the same
 def escape(text: str) -> str:
     """Make text plain: no markup, link, mention or cell border is left in it, wherever on a line it stands.
 

@@ -27,7 +27,6 @@ __all__ = ["escape", "render_rst"]
 INLINE = re.compile(r"[\\`*_|@]|:(?=\S|$)")  # also addresses, which are links by themselves, and "::" at an end
 ENUMERATOR = re.compile(r"(\w+)([.)])(?!\S)")
 FOREIGN = re.compile(r"[^\x00-\x7f]")
-MOST_KNOWN = 4_096
 STAND_IN = re.compile("\ue000\ue001?")  # private use, of which ``clean`` leaves none
 
 
@@ -44,7 +43,7 @@ def render_rst(summary: Summary) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-@functools.lru_cache(MOST_KNOWN)  # most cells of a matrix say the same
+@functools.lru_cache(4_096)  # most cells of a matrix say the same
 def escape(text: str) -> str:
     """Make text plain, in a line as at the beginning of a block: no markup is left in it."""
     known = clean(text)

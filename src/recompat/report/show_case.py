@@ -155,7 +155,7 @@ def _beside(one: Column | Boundary | OperatorChange, form: str) -> str:
 def _by_track(seen: Iterable[Seen]) -> Iterator[tuple[str, list[Seen]]]:
     """What is on each track, with its name; where there is one alone, that is empty."""
     known = list(seen)
-    names = tracks(one.column for one in known)
+    names = tracks(tuple(one.column for one in known))
     held: dict[str, list[Seen]] = {}
     for one in known:
         held.setdefault(names.name(one.column), []).append(one)
